@@ -19,7 +19,7 @@ use limbeck_domain::{
     ModelTerms, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
-use limbeck_store::{NO_GUEST, NewExecution};
+use limbeck_store::{AuditEvent, AuditEventKind, NO_GUEST, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -30,6 +30,7 @@ use crate::broker::{Broker, BrokerContext, CallReport, InvokeError, Journal, is_
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::{Shown, mint_id};
+use crate::gateway::record;
 use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
 use attempt::write_end;
@@ -134,13 +135,25 @@ impl DirectCalls {
     ) -> Result<MadeCall, DirectError> {
         let _place = tokio::select! {
             place = self.admission.enter(&call.principal) => place.map_err(|busy| {
-                CallError::new(CallCode::LimitExceeded, busy.to_string()).retryable()
+                self.refused_as_busy(&call.principal, busy.to_string())
             })?,
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled.into()),
         };
         let called = Called::Tool(call.tool);
         self.record_and_make(call.principal, called, call.arguments, context)
             .await
+    }
+
+    /// The error of a request that found no place, which is recorded.
+    fn refused_as_busy(&self, principal: &str, problem: String) -> CallError {
+        let refused = AuditEvent {
+            client: Some(ORIGIN.to_owned()),
+            operation: Some("direct".to_owned()),
+            code: Some("busy".to_owned()),
+            ..AuditEvent::new(AuditEventKind::Refuse, principal)
+        };
+        record(self.broker.store.clone(), refused);
+        CallError::new(CallCode::LimitExceeded, problem).retryable()
     }
 
     /// Begins an execution of one call or read, which the caller has a place for, and makes it as far as no person has to be asked

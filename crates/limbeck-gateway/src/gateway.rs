@@ -16,8 +16,8 @@ use limbeck_domain::{
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::{Policy, Requester};
-use limbeck_store::{Store, StoreError};
-use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch, ServerSpec};
+use limbeck_store::{AuditEvent, AuditEventKind, Store, StoreError};
+use limbeck_upstream::{CallContext, PoolEvent, Redaction, ResourceWatch, ServerSpec};
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -349,6 +349,21 @@ impl Gateway {
     /// Remembers a search and its answer for the ledger's record of the principal's next program.
     pub fn note_search(&self, principal: &Arc<str>, asked: &str, answer: &str) {
         self.parts.ledger.note_search(principal, asked, answer);
+        self.record_search(principal, asked);
+    }
+
+    /// Writes that `principal` searched to the audit trail.
+    pub fn record_search(&self, principal: &str, asked: &str) {
+        self.record(AuditEvent {
+            client: Some("mcp".to_owned()),
+            arguments: Some(asked.to_owned()),
+            ..AuditEvent::new(AuditEventKind::Search, principal)
+        });
+    }
+
+    /// Writes what belongs to no execution to the audit trail, without waiting for it.
+    pub fn record(&self, event: AuditEvent) {
+        record(self.store().clone(), event);
     }
 
     /// The type of a recorded result of the tool that `target` names. Nothing is stored.
@@ -442,6 +457,11 @@ impl Gateway {
             }
         }
         upstreams.end_retired().await;
+    }
+
+    /// What is taken out of texts that leave this process.
+    pub fn redaction(&self) -> &Redaction {
+        self.parts.broker.upstreams.redaction()
     }
 
     /// The store, for listings.
@@ -594,4 +614,16 @@ fn approvals_of(store: &Store) -> Arc<Approvals> {
     let approvals = Arc::new(Approvals::new(store.clone()));
     approvals.keep_time();
     approvals
+}
+
+/// Queues a record for the audit trail. One that cannot be stored is a line of the log.
+pub(crate) fn record(store: Store, event: AuditEvent) {
+    tokio::spawn(async move {
+        if let Err(error) = store.record(event).await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a record of the audit trail was not stored"
+            );
+        }
+    });
 }

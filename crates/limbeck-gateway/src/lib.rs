@@ -60,6 +60,11 @@ mod store_errors;
 pub mod tokens;
 mod waiting_execution;
 
+/// Records of the audit trail that belong to no execution.
+pub mod audit {
+    pub use limbeck_store::{AuditEvent, AuditEventKind};
+}
+
 pub use admission::AdmissionSize;
 pub use approvals::{
     ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, Notice,

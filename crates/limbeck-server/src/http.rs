@@ -28,6 +28,7 @@ mod http_server;
 mod issuer;
 mod keep_alive;
 mod metrics;
+mod redacted_answer;
 mod secret_files;
 mod service;
 mod sessions;

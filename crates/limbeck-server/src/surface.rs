@@ -33,6 +33,7 @@ mod log_level;
 mod mcp_server;
 mod own_addresses;
 mod own_resources;
+mod refusals;
 mod resume;
 mod resume_arguments;
 mod running_tasks;

@@ -1,4 +1,4 @@
-//! What whoever opens a store chooses.
+//! What the program that opens a store chooses.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
-//! The secrets that this process knows, and their removal from whatever leaves it.
+//! The secrets that this process knows, and their removal from all that leaves it.
 //!
 //! The secrets are those of the configuration, those that its references name, the tokens of sign-ins and those of the HTTP
 //! face. They are removed from answers, printed text, errors, logs and records, as they are and in the forms that encoders
 //! write ([`forms`]): base64 in each alignment, base64url, hexadecimal, percent and JSON. Programs and the journal have the
 //! real values.
 //!
-//! It is no wall: a program that has a secret can write it in a form that nobody decodes without the program. What holds is
+//! It is no wall: a program that has a secret can write it in a form that no decoder knows. What holds is
 //! that credentials never enter a worker, see `SECURITY.md`.
 
 mod forms;

@@ -1,4 +1,4 @@
-//! Shapes of secrets and of personal data: what a text may have that nobody configured.
+//! Shapes of secrets and of personal data: what a text may have that is not in the configuration.
 //!
 //! A shape is a guess: what looks like a key may be none, and a key may look like something else. So the rules are off until
 //! the user sets them, for each direction apart.
@@ -13,7 +13,7 @@ use regex::Regex;
 /// Where a text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// To clients and to whoever reads what commands print: answers, errors, progress.
+    /// To clients, and to readers of what commands print: answers, errors, progress.
     ToModel,
     /// To logs and records.
     Logs,

@@ -26,7 +26,9 @@ use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 pub(crate) use approvals::{
     ApprovalsArgs, OnAskName, ReconcileArgs, RememberedCommand, ResumeArgs,
 };
-pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
+pub(crate) use audit::{
+    AuditCommand, AuditEraseArgs, AuditExportArgs, AuditTailArgs, AuditVerifyArgs,
+};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use limbeck_domain::text::clean_line;
 use limbeck_setup::World;
+use limbeck_upstream::Redaction;
 
 use crate::cli::GlobalOptions;
 use crate::printer::Printer;
@@ -19,6 +20,8 @@ pub(crate) struct Invocation {
     pub(crate) stdin_is_terminal: bool,
     pub(crate) global: GlobalOptions,
     pub(crate) printer: Printer,
+    /// What is taken out of all that is printed, logged and answered. The printer and the log share it.
+    pub(crate) redaction: Redaction,
     /// How findings about configuration files are reported.
     pub(crate) findings: FindingsReport,
 }

@@ -3,25 +3,65 @@
 use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use limbeck_domain::Envelope;
 use limbeck_domain::text::clean;
 use limbeck_upstream::{
-    CallObserver, ClientCapabilities, DeclinedError, PrintedStream, ProgressUpdate, ServerRequest,
+    CallObserver, ClientCapabilities, DeclinedError, Direction, PrintedStream, ProgressUpdate,
+    RedactedStream, Redaction, ServerRequest,
 };
 use serde_json::value::RawValue;
 
 /// Writes what a program prints to the terminal, without control characters, and counts its lines.
-#[derive(Debug, Default)]
+///
+/// A secret is taken out also where it has several lines: its beginning is held back until it is known what follows.
+#[derive(Debug)]
 pub(crate) struct LiveOutput {
+    redaction: Redaction,
+    stdout: Mutex<RedactedStream>,
+    stderr: Mutex<RedactedStream>,
     stdout_lines: AtomicUsize,
     stderr_lines: AtomicUsize,
 }
 
 impl LiveOutput {
+    pub(crate) fn new(redaction: Redaction) -> Self {
+        Self {
+            stdout: Mutex::new(redaction.stream()),
+            stderr: Mutex::new(redaction.stream()),
+            redaction,
+            stdout_lines: AtomicUsize::default(),
+            stderr_lines: AtomicUsize::default(),
+        }
+    }
+
+    /// Writes what was held back.
+    fn finish(&self) {
+        let rest = |stream: &Mutex<RedactedStream>| {
+            let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.finish()
+        };
+        self.write(PrintedStream::Stdout, &rest(&self.stdout));
+        self.write(PrintedStream::Stderr, &rest(&self.stderr));
+    }
+
+    fn write(&self, stream: PrintedStream, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let text = self.redaction.shapes(Direction::ToModel, text);
+        // An error is met again when the value is printed.
+        let _ = match stream {
+            PrintedStream::Stdout => io::stdout().lock().write_all(text.as_bytes()),
+            PrintedStream::Stderr => anstream::stderr().lock().write_all(text.as_bytes()),
+        };
+    }
+
     /// Removes from an answer what was written already: all that a program printed, or what it printed before it was paused and
     /// `went_on`. Where its printed text is not whole it cannot be known which lines were written, so they are written again.
     pub(crate) fn remove_written(&self, envelope: &mut Envelope, went_on: bool, is_whole: bool) {
+        self.finish();
         let streams = [
             (&mut envelope.stdout, &self.stdout_lines),
             (&mut envelope.stderr, &self.stderr_lines),
@@ -63,18 +103,15 @@ impl CallObserver for LiveOutput {
     }
 
     fn printed(&self, stream: PrintedStream, line: &str) {
-        let lines = match stream {
-            PrintedStream::Stdout => &self.stdout_lines,
-            PrintedStream::Stderr => &self.stderr_lines,
+        let (lines, redacted) = match stream {
+            PrintedStream::Stdout => (&self.stdout_lines, &self.stdout),
+            PrintedStream::Stderr => (&self.stderr_lines, &self.stderr),
         };
         // One call of `console.log` may print several lines.
         lines.fetch_add(1 + line.matches('\n').count(), Ordering::AcqRel);
         let line = format!("{}\n", clean(line, line.len()));
-        // An error is met again when the value is printed.
-        let _ = match stream {
-            PrintedStream::Stdout => io::stdout().lock().write_all(line.as_bytes()),
-            PrintedStream::Stderr => anstream::stderr().lock().write_all(line.as_bytes()),
-        };
+        let mut redacted = redacted.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write(stream, &redacted.write(&line));
     }
 }
 
@@ -86,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_answer_repeats_no_line_that_was_written() {
-        let live = LiveOutput::default();
+        let live = LiveOutput::new(Redaction::default());
         live.printed(PrintedStream::Stdout, "one\n");
         live.printed(PrintedStream::Stderr, "err");
         let left = |went_on, is_whole| {

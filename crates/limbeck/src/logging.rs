@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use limbeck_domain::text::escape_line;
+use limbeck_upstream::{Direction, Redaction};
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogLevel;
@@ -23,7 +24,7 @@ pub(crate) enum UnavailableServers {
 }
 
 /// Writes log lines of the Limbeck crates at `level` and above to standard error, and of other crates at a lower volume.
-pub(crate) fn start(level: LogLevel, unavailable: UnavailableServers) {
+pub(crate) fn start(level: LogLevel, unavailable: UnavailableServers, redaction: &Redaction) {
     let mut filter = match level {
         LogLevel::Off => "off".to_owned(),
         LogLevel::Error => "error".to_owned(),
@@ -37,19 +38,22 @@ pub(crate) fn start(level: LogLevel, unavailable: UnavailableServers) {
     if unavailable == UnavailableServers::NamedByCommand && level == LogLevel::Warn {
         filter = format!("{filter},{UNAVAILABLE}=error");
     }
+    let redaction = redaction.clone();
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
-        .with_writer(|| EventWriter(anstream::stderr()))
+        .with_writer(move || EventWriter(anstream::stderr(), redaction.clone()))
         .with_target(level >= LogLevel::Debug)
         .init();
 }
 
 /// Writer of one event, which the subscriber passes in one piece.
-struct EventWriter<W>(W);
+struct EventWriter<W>(W, Redaction);
 
 impl<W: Write> Write for EventWriter<W> {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        let line = one_line(&String::from_utf8_lossy(event));
+        let event_text = String::from_utf8_lossy(event);
+        // Before characters are escaped that a secret may have.
+        let line = one_line(&self.1.text(Direction::Logs, &event_text));
         self.0.write_all(line.as_bytes())?;
         Ok(event.len())
     }

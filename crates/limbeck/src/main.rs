@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit_key;
 mod cli;
 mod command_form;
 mod commands;

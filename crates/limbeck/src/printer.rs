@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
 use limbeck_domain::text::clean;
+use limbeck_upstream::{Direction, Redaction};
 use serde::Serialize;
 
 use crate::exit::{CommandError, ExitStatus};
@@ -33,18 +34,61 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 pub(crate) struct Printer {
     /// First error of standard output; nothing is written to it afterwards.
     lost: RefCell<Option<io::Error>>,
+    /// Taken out of everything that is written, but for [`Printer::exact_line`].
+    redaction: Redaction,
 }
 
 impl Printer {
-    /// Writes data unchanged, or without control characters when standard output is a terminal.
+    /// A printer that writes no secret of `redaction`.
+    pub(crate) fn new(redaction: Redaction) -> Self {
+        Self {
+            lost: RefCell::default(),
+            redaction,
+        }
+    }
+
+    /// Writes data without secrets and otherwise unchanged, or without control characters when standard output is a terminal.
     pub(crate) fn data(&self, text: &str) {
         let stdout = io::stdout();
         // Control characters could move the cursor or change the terminal; a pipe must receive the exact bytes.
         if stdout.is_terminal() {
-            self.write(stdout.lock(), &clean(text, text.len()));
+            let text = clean(text, text.len());
+            self.write(stdout.lock(), &self.redacted(&text));
         } else {
-            self.write(stdout.lock(), text);
+            self.write(stdout.lock(), &self.redacted(text));
         }
+    }
+
+    /// Writes a line as it is: a record whose bytes are hashed. What it quotes was redacted when it was made.
+    pub(crate) fn exact_line(&self, line: &str) {
+        let stdout = io::stdout();
+        let line = format!("{line}\n");
+        if stdout.is_terminal() {
+            self.write(stdout.lock(), &clean(&line, line.len()));
+        } else {
+            self.write(stdout.lock(), &line);
+        }
+    }
+
+    /// `text` without secrets. JSON stays JSON.
+    fn redacted(&self, text: &str) -> String {
+        let is_json = text.trim_start().starts_with(['{', '[', '"']);
+        let json = match is_json {
+            true => self.redaction.json(Direction::ToModel, text),
+            false => text.into(),
+        };
+        // Outside of strings a text that only begins like JSON may have a secret too.
+        match is_json && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            true => json.into_owned(),
+            false => self.redaction.text(Direction::ToModel, &json).into_owned(),
+        }
+    }
+
+    /// Writes to standard error, without secrets. An error of standard error cannot be reported and is ignored.
+    fn complain(&self, text: &str) {
+        let mut stderr = anstream::stderr().lock();
+        let text = self.redaction.text(Direction::ToModel, text);
+        let _ = stderr.write_all(text.as_bytes());
     }
 
     /// Writes data like [`Printer::data`] and ends it with a newline.
@@ -66,7 +110,10 @@ impl Printer {
     pub(crate) fn table(&self, table: &TextTable) {
         match self.width() {
             // `anstream` leaves the colors out where `NO_COLOR` is set.
-            Some(width) => self.write(anstream::stdout().lock(), &table.colored_within(width)),
+            Some(width) => {
+                let table = table.colored_within(width);
+                self.write(anstream::stdout().lock(), &self.redacted(&table));
+            }
             None => self.data(&table.text()),
         }
     }
@@ -121,7 +168,7 @@ impl Printer {
     /// Writes a line of text for people to standard error.
     pub(crate) fn note(&self, text: &str) {
         let text = clean(text, MESSAGE_BYTES_MAX);
-        complain(&format!("{}\n", text.trim_end_matches('\n')));
+        self.complain(&format!("{}\n", text.trim_end_matches('\n')));
     }
 
     /// Writes what a person is asked about to standard error, whole: a part that is cut could be what matters.
@@ -134,12 +181,12 @@ impl Printer {
             Some((width, _)) => wrapped(&text, usize::from(width.0)),
             None => text,
         };
-        complain(&format!("\n{}\n", text.trim_end_matches('\n')));
+        self.complain(&format!("\n{}\n", text.trim_end_matches('\n')));
     }
 
     /// Writes a question to standard error and leaves the cursor behind it.
     pub(crate) fn prompt(&self, text: &str) {
-        complain(&clean(text, MESSAGE_BYTES_MAX));
+        self.complain(&clean(text, MESSAGE_BYTES_MAX));
     }
 
     /// Writes a warning: the command continues.
@@ -154,7 +201,7 @@ impl Printer {
 
     /// Writes the next step, after an empty line.
     pub(crate) fn hint(&self, text: &str) {
-        complain("\n");
+        self.complain("\n");
         self.labelled("hint", HINT, text);
     }
 
@@ -173,7 +220,7 @@ impl Printer {
     pub(crate) fn clap_help(&self, help: &clap::Error) {
         let text = help.render().ansi().to_string();
         if help.use_stderr() {
-            complain(&text);
+            self.complain(&text);
         } else {
             self.help(&text);
         }
@@ -181,11 +228,11 @@ impl Printer {
 
     /// Exit status of a command that ended with `exit`; a fault when its output could not be written.
     pub(crate) fn finish(self, exit: ExitStatus) -> ExitStatus {
-        match self.lost.into_inner() {
+        match self.lost.take() {
             // A reader that closes the pipe early has all that it wants.
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let error = clean(&error.to_string(), MESSAGE_BYTES_MAX);
-                complain(&format!(
+                self.complain(&format!(
                     "error: standard output cannot be written: {error}\n"
                 ));
                 ExitStatus::Fault
@@ -210,12 +257,6 @@ impl Printer {
         let text = clean(text, MESSAGE_BYTES_MAX);
         // A message may quote a server: a line of it must not pass for an error or a hint of the gateway.
         let text = text.trim_end_matches('\n').replace('\n', "\n  ");
-        complain(&format!("{style}{label}{style:#}: {text}\n"));
+        self.complain(&format!("{style}{label}{style:#}: {text}\n"));
     }
-}
-
-/// Writes to standard error. An error of standard error cannot be reported and is ignored.
-fn complain(text: &str) {
-    let mut stderr = anstream::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes());
 }

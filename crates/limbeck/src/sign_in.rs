@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use limbeck_setup::{GrantEntry, OAuthEntry, ServerEntry, Transport};
 use limbeck_upstream::http::guard::GuardedClient;
-use limbeck_upstream::http::{LocalSecrets, NetworkRules, SecretResolver};
+use limbeck_upstream::http::{NetworkRules, SecretResolver};
 use limbeck_upstream::oauth::{
     ClientSecret, KeyAlgorithm, OAuthGrant, OAuthSettings, ServerAuth, TokenStore,
 };
@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
-use crate::wiring::state_file;
+use crate::wiring::{secrets, state_file};
 
 /// Directory of the token files in the state directory.
 const TOKENS: &str = "oauth";
@@ -68,9 +68,7 @@ pub(crate) fn server_auth(
     };
     let client = GuardedClient::new(&url, rules).map_err(|error| unusable(error.to_string()))?;
     // Secrets are resolved when they are used, so that tokens of other servers are not read for nothing.
-    let variables = invocation.world.variables.clone();
-    let secrets: Arc<dyn SecretResolver> =
-        Arc::new(LocalSecrets::new(variables.into_iter().collect()));
+    let secrets: Arc<dyn SecretResolver> = secrets(invocation);
     let settings = settings(&entry.oauth, &secrets).map_err(unusable)?;
     let store = token_store(invocation, entry)?;
     Ok(Some(ServerAuth::new(
@@ -87,6 +85,7 @@ pub(crate) fn server_auth(
 /// are used only for servers that the user configured.
 fn token_store(invocation: &Invocation, entry: &ServerEntry) -> Result<TokenStore, CommandError> {
     let state = state_file(invocation);
+    let known = invocation.redaction.secrets();
     let Some(directory) = state.as_deref().and_then(std::path::Path::parent) else {
         let error = anyhow!(
             "tokens cannot be stored: {} and no state directory is given",
@@ -100,11 +99,10 @@ fn token_store(invocation: &Invocation, entry: &ServerEntry) -> Result<TokenStor
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        return Ok(TokenStore::new(
-            directory.join(TOKENS_OF_REPOSITORIES).join(file),
-        ));
+        let store = TokenStore::new(directory.join(TOKENS_OF_REPOSITORIES).join(file));
+        return Ok(store.known_to(known.clone()));
     }
-    let store = TokenStore::new(directory.join(TOKENS));
+    let store = TokenStore::new(directory.join(TOKENS)).known_to(known.clone());
     let home: Option<&PathBuf> = invocation.world.home.as_ref();
     Ok(match home {
         None => store,

@@ -5,6 +5,7 @@ mod default_preset;
 mod embeddings;
 mod models;
 mod notify;
+mod redaction;
 mod reload;
 mod servers;
 mod state;
@@ -102,7 +103,8 @@ pub(crate) fn wall_ms(settings: &Settings) -> EffectiveSetting<u64> {
 /// Resolver of the secrets that the configuration refers to.
 pub(crate) fn secrets(invocation: &Invocation) -> Arc<LocalSecrets> {
     let variables = invocation.world.variables.clone();
-    Arc::new(LocalSecrets::new(variables.into_iter().collect()))
+    let secrets = LocalSecrets::new(variables.into_iter().collect());
+    Arc::new(secrets.known_to(invocation.redaction.secrets().clone()))
 }
 
 /// Gateway that one command uses, built from the configuration.
@@ -167,7 +169,7 @@ impl GatewaySession {
         way_in: WayIn,
         minimum: Tier,
     ) -> Result<Self, CommandError> {
-        let store = open_store_or_memory(invocation)?;
+        let store = open_store_or_memory(invocation, &configuration.settings)?;
         if let Some(floor) = &configuration.settings.disk_free_mib {
             store.set_disk_floor(floor.value << 20);
         }
@@ -190,6 +192,7 @@ impl GatewaySession {
             declares: ClientCapabilities::ALL,
             is_shared: lifetime == GatewayLifetime::SharedByClients,
             guard: own_executable().ok(),
+            redaction: invocation.redaction.clone(),
         };
         let notices = notices(&invocation.world, configuration);
         let gateway = Gateway::start(GatewayConfig {

@@ -272,7 +272,11 @@ impl Journal {
             return Err(full(self.bytes_max).with_target(tool.server.as_str(), &*tool.tool));
         }
         self.note_sent(&intent);
-        if !intent.effect.may_write() {
+        let fails_closed = self
+            .record
+            .as_ref()
+            .is_some_and(|(store, _)| store.fails_closed());
+        if !intent.effect.may_write() && !fails_closed {
             let Intent { call, effect, .. } = intent;
             self.call(call, Some(tool.clone()), effect, true).await;
             return Ok(());

@@ -27,6 +27,9 @@ const HINT_OUTSIDE: &str =
     "add the tool to the `tools` patterns of this execution, or leave them out";
 const HINT_POLICY: &str = "do not try it again in another way: the user decides what is called; tell the user what you wanted to do";
 
+const HINT_SHAPE: &str =
+    "leave it out of the arguments; a rule of the user's `[redaction]` says so";
+
 /// A tool call that may be sent.
 pub(super) struct PreparedCall {
     pub(super) tool: Arc<Tool>,
@@ -134,6 +137,14 @@ impl Broker {
         approved: Option<&Arc<Approved>>,
     ) -> Result<Prepared, RefusedCall> {
         let resolved = self.resolve(target).await?;
+        // Before validation and policy: a person is asked about what would be sent.
+        let redacted = self.context.upstreams.redaction().arguments(arguments);
+        let redacted = redacted.map_err(|shape| {
+            let message = format!("the arguments have what no server is to get: {shape}");
+            let error = CallError::new(CallCode::Denied, message).with_hint(HINT_SHAPE);
+            RefusedCall::of(&resolved.tool, error)
+        })?;
+        let arguments = redacted.as_ref();
         let key = self.key_of(resolved.tool.id(), call);
         let arguments = match &key {
             Some(key) => key

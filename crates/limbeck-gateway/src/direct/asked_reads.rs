@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{CallCode, CallError, ReadMethod, ServerName};
+use limbeck_domain::{ReadMethod, ServerName};
 use limbeck_policy::{DecidedRead, ReadRequest, Requester, Scope};
 use limbeck_upstream::{CallContext, UpstreamError};
 
@@ -28,7 +28,7 @@ impl DirectCalls {
         };
         let _place = tokio::select! {
             place = self.admission.enter(principal) => place.map_err(|busy| {
-                CallError::new(CallCode::LimitExceeded, busy.to_string()).retryable()
+                self.refused_as_busy(principal, busy.to_string())
             })?,
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled.into()),
         };

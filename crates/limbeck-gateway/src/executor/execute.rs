@@ -7,7 +7,7 @@ use limbeck_domain::{
     Envelope, ExecutionId, ExecutionStatus, Language, Mode, ProgramError, ProgramStart,
 };
 use limbeck_launcher::Worker;
-use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
+use limbeck_store::{AuditEvent, AuditEventKind, ExecutionSummary, NewExecution, StoreError};
 use limbeck_upstream::CallContext;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,7 @@ use crate::admission::ExecutionSlot;
 use crate::approvals::{Asks, OnAsk};
 use crate::broker::{Broker, Journal, ModelRun, ProgramText};
 use crate::clock::now_us;
+use crate::gateway::record;
 use crate::ledger::ExecutionUsage;
 use crate::render::Render;
 use crate::sandbox;
@@ -58,9 +59,19 @@ impl Executor {
     ) -> Shown {
         let render = request.answer.render;
         let begun = Instant::now();
+        let (principal, origin) = (request.principal.clone(), request.origin.clone());
         let shown = match self.admit(mint_id(), request, context.into()).await {
             Ok(shown) => shown,
-            Err(error) => return self.not_run(error, render, begun.elapsed()),
+            Err(error) => {
+                let refused = AuditEvent {
+                    client: Some(origin),
+                    operation: Some("execute".to_owned()),
+                    code: Some(error.kind.as_str().to_owned()),
+                    ..AuditEvent::new(AuditEventKind::Refuse, principal)
+                };
+                record(self.broker.store.clone(), refused);
+                return self.not_run(error, render, begun.elapsed());
+            }
         };
         let counters = &self.broker.counters;
         counters.execution(&shown.envelope, begun.elapsed());

@@ -25,6 +25,7 @@ use limbeck_gateway::approval_view::{
 };
 use limbeck_gateway::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};
 use limbeck_policy::Requester;
+use limbeck_upstream::Direction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -172,6 +173,8 @@ impl HttpService {
                 return Ok(refused.response());
             }
         };
+        let redaction = self.gateway.redaction();
+        let answer = redaction.json(Direction::ToModel, &answer).into_owned();
         let room = Arc::new(AnswerPlace::new(&self.answers, &owner.principal));
         if room.settle(answer.len()).await.is_err() {
             self.metrics.refused(RefusalReason::TooMany);

@@ -1,7 +1,7 @@
 //! Bearer tokens from files, and the principal of each.
 //!
-//! Only hashes are kept in memory. The hash of a presented token is compared with every one of them in
-//! constant time, so the response time reveals nothing about the tokens.
+//! The hash of a presented token is compared with every accepted one in constant time, so the response time reveals nothing
+//! about the tokens. The tokens themselves are known secrets of this process, so that no answer has one.
 //!
 //! A file that changes is read again. When it is not usable any more, the error is logged and the last tokens stay: half
 //! a file must not lock every client out.
@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use limbeck_gateway::LOCAL_PRINCIPAL;
+use limbeck_upstream::KnownSecrets;
 
 use super::secret_files::{FileExposure, close_to_group, exposure, write_owner_only};
 use crate::followed_files::{self, FileStamp, stamp};
@@ -29,6 +30,7 @@ pub struct BearerTokens {
     /// Stamp of the file before it was read; `None` for a pipe, which cannot be read again.
     stamp: Option<FileStamp>,
     accepted: RwLock<Vec<NamedToken>>,
+    known: KnownSecrets,
 }
 
 /// What a token file holds.
@@ -129,11 +131,17 @@ impl BearerTokens {
     /// # Errors
     ///
     /// Every [`BearerTokensError`] except those of writing.
-    pub fn read(path: &Path) -> Result<Self, BearerTokensError> {
+    pub fn read(path: &Path, known: &KnownSecrets) -> Result<Self, BearerTokensError> {
         // Before the content is read: a change in between is a change to be read.
         let stamp = stamp(path);
-        let accepted = brought(path)?;
-        Ok(Self::of(path, TokenFileForm::Brought, stamp, accepted))
+        let accepted = brought(path, known)?;
+        Ok(Self::of(
+            path,
+            TokenFileForm::Brought,
+            stamp,
+            accepted,
+            known,
+        ))
     }
 
     fn of(
@@ -141,12 +149,14 @@ impl BearerTokens {
         form: TokenFileForm,
         stamp: Option<FileStamp>,
         accepted: Vec<NamedToken>,
+        known: &KnownSecrets,
     ) -> Self {
         Self {
             path: path.to_owned(),
             form,
             stamp,
             accepted: RwLock::new(accepted),
+            known: known.clone(),
         }
     }
 
@@ -156,21 +166,21 @@ impl BearerTokens {
     /// # Errors
     ///
     /// [`BearerTokensError`]
-    pub fn own(path: &Path) -> Result<GeneratedToken, BearerTokensError> {
+    pub fn own(path: &Path, known: &KnownSecrets) -> Result<GeneratedToken, BearerTokensError> {
         close_to_group(path);
         let before = stamp(path);
-        let (stamp, (accepted, made)) = match generated(path) {
+        let (stamp, (accepted, made)) = match generated(path, known) {
             Ok(accepted) => (before, (accepted, None)),
             Err(BearerTokensError::Read { error, .. })
                 if error.kind() == io::ErrorKind::NotFound =>
             {
-                let generated = generate(path)?;
+                let generated = generate(path, known)?;
                 (stamp(path), generated)
             }
             Err(error) => return Err(error),
         };
         Ok(GeneratedToken {
-            tokens: Self::of(path, TokenFileForm::Generated, stamp, accepted),
+            tokens: Self::of(path, TokenFileForm::Generated, stamp, accepted, known),
             made,
         })
     }
@@ -197,8 +207,8 @@ impl BearerTokens {
             });
         }
         let accepted = match self.form {
-            TokenFileForm::Brought => brought(&self.path)?,
-            TokenFileForm::Generated => generated(&self.path)?,
+            TokenFileForm::Brought => brought(&self.path, &self.known)?,
+            TokenFileForm::Generated => generated(&self.path, &self.known)?,
         };
         let count = accepted.len();
         *self
@@ -224,7 +234,7 @@ impl BearerTokens {
 }
 
 /// Reads the file of a generated token.
-fn generated(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
+fn generated(path: &Path, known: &KnownSecrets) -> Result<Vec<NamedToken>, BearerTokensError> {
     let text = read_bounded(path)?;
     let token = text.trim();
     check_token(token).map_err(|problem| BearerTokensError::Line {
@@ -232,17 +242,30 @@ fn generated(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
         line: 1,
         problem,
     })?;
+    make_known(path, token, known);
     Ok(of_owner(token))
 }
 
+fn make_known(path: &Path, token: &str, known: &KnownSecrets) {
+    known.add_secret(&path.to_string_lossy(), token);
+}
+
 /// Generates a token, unless another gateway creates the file first: then that one is used.
-fn generate(path: &Path) -> Result<(Vec<NamedToken>, Option<String>), BearerTokensError> {
+fn generate(
+    path: &Path,
+    known: &KnownSecrets,
+) -> Result<(Vec<NamedToken>, Option<String>), BearerTokensError> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(BearerTokensError::Random)?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     match write_owner_only(path, &token) {
-        Ok(()) => Ok((of_owner(&token), Some(token))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((generated(path)?, None)),
+        Ok(()) => {
+            make_known(path, &token, known);
+            Ok((of_owner(&token), Some(token)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((generated(path, known)?, None))
+        }
         Err(error) => Err(BearerTokensError::Write {
             path: path.to_owned(),
             error,
@@ -259,7 +282,7 @@ fn of_owner(token: &str) -> Vec<NamedToken> {
 }
 
 /// Reads the tokens of a file that the operator brought.
-fn brought(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
+fn brought(path: &Path, known: &KnownSecrets) -> Result<Vec<NamedToken>, BearerTokensError> {
     let text = read_bounded(path)?;
     let wrong = |line: usize, problem: String| BearerTokensError::Line {
         path: path.to_owned(),
@@ -286,6 +309,7 @@ fn brought(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
         };
         check_name(name).map_err(|problem| wrong(line_number, problem))?;
         check_token(token).map_err(|problem| wrong(line_number, problem))?;
+        make_known(path, token, known);
         let named = NamedToken {
             principal: format!("token:{name}").into(),
             hash: hash(token),
@@ -387,7 +411,7 @@ mod tests {
         let token = |letter: &str| letter.repeat(64);
         let write = |text: &str| std::fs::write(&path, text).unwrap();
         write(&format!("alice {}\n", token("a")));
-        let tokens = BearerTokens::read(&path).unwrap();
+        let tokens = BearerTokens::read(&path, &KnownSecrets::default()).unwrap();
         let who = |letter: &str| tokens.principal(&token(letter));
         for broken in [String::new(), "alice\n".to_owned(), "a b c\n".to_owned()] {
             write(&broken);
@@ -406,7 +430,7 @@ mod tests {
         assert_eq!(who("b").as_deref(), Some("token:bob"));
         assert_eq!(who("a"), None);
 
-        let own = BearerTokens::own(&directory.path().join("own"))
+        let own = BearerTokens::own(&directory.path().join("own"), &KnownSecrets::default())
             .unwrap()
             .tokens;
         std::fs::write(&own.path, token("d")).unwrap();

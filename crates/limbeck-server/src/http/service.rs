@@ -38,9 +38,11 @@ use super::clients::{ClientLimitError, PrincipalClient, PrincipalClients, Reques
 use super::connection_places::{ConnectionPlace, TooManyConnectionsError};
 use super::keep_alive;
 use super::metrics::{HttpMetrics, RefusalReason};
+use super::redacted_answer::redacted;
 use crate::answer_place::AnswerPlace;
 use crate::answer_room::AnswerRoom;
 use limbeck_gateway::Gateway;
+use limbeck_gateway::audit::{AuditEvent, AuditEventKind};
 
 const MCP: &str = "/mcp";
 const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -81,6 +83,7 @@ impl HttpService {
         last: &CancellationToken,
     ) -> HttpResponse {
         self.metrics.requests.fetch_add(1, Ordering::Relaxed);
+        let operation = operation(&request);
         let is_http1 = request.version() < Version::HTTP_2;
         let mut answer = match self.route(request, place).await {
             Ok(answer) => answer,
@@ -93,6 +96,16 @@ impl HttpService {
                 *refused
             }
         };
+        if answer.status().is_client_error() || answer.status().is_server_error() {
+            let principal = answer.extensions().get::<RequestPrincipal>();
+            let principal = principal.map_or("", |owner| &*owner.0);
+            self.gateway.record(AuditEvent {
+                client: Some("http".to_owned()),
+                operation: Some(operation),
+                code: Some(answer.status().as_u16().to_string()),
+                ..AuditEvent::new(AuditEventKind::Refuse, principal)
+            });
+        }
         let headers = answer.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(
@@ -191,7 +204,12 @@ impl HttpService {
         }
         let client = match self.entered(&principal) {
             Ok(client) => client,
-            Err(too_many) => return Ok(*too_many),
+            Err(mut too_many) => {
+                too_many
+                    .extensions_mut()
+                    .insert(RequestPrincipal(principal));
+                return Ok(*too_many);
+            }
         };
         let (mut parts, body) = request.into_parts();
         let room = Arc::new(AnswerPlace::new(&self.answers, &principal));
@@ -215,6 +233,8 @@ impl HttpService {
                 reason(status)
             }
         };
+        let mut answer = answer;
+        answer.extensions_mut().insert(RequestPrincipal(principal));
         let (stall, closed) = (self.write_stall, place.closing());
         Ok(answer.map(|body| AnswerBody::new(body, room, client, stall, closed).boxed_unsync()))
     }
@@ -248,7 +268,8 @@ impl HttpService {
         if parts.method != Method::POST {
             let is_delete = parts.method == Method::DELETE;
             let request = Request::from_parts(parts, Full::new(Bytes::new()));
-            let mut answer = hand_over(Arc::clone(client), request, session).await;
+            let answer = hand_over(Arc::clone(client), request, session).await;
+            let mut answer = redacted(answer, self.gateway.redaction()).await;
             // The SDK says 202, which clients read as "not closed": the Python SDK logs a failure.
             if is_delete && answer.status() == StatusCode::ACCEPTED {
                 *answer.status_mut() = StatusCode::NO_CONTENT;
@@ -269,9 +290,10 @@ impl HttpService {
         parts.extensions.insert(Arc::new(held));
         let room = parts.extensions.get::<Arc<AnswerPlace>>().map(Arc::clone);
         let request = Request::from_parts(parts, Full::new(body));
-        let client = Arc::clone(client);
+        let (client, redaction) = (Arc::clone(client), self.gateway.redaction().clone());
         let answer = async move {
             let answer = hand_over(client, request, session).await;
+            let answer = redacted(answer, &redaction).await;
             match room {
                 Some(room) => counted(&room, answer).await,
                 None => answer,
@@ -344,6 +366,16 @@ impl HttpService {
         self.metrics.refused(refusal);
         Box::new(reason(status))
     }
+}
+
+/// Whose request a response answers.
+#[derive(Clone)]
+struct RequestPrincipal(Arc<str>);
+
+/// Method and path of a request, for its record.
+fn operation(request: &Request<Incoming>) -> String {
+    let path: String = request.uri().path().chars().take(80).collect();
+    format!("{} {path}", request.method())
 }
 
 /// Approximate bytes of a head: request line, names, values and separators.

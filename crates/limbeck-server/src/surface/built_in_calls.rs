@@ -47,6 +47,7 @@ impl Surface {
             Ok(arguments) => arguments,
             Err(ArgumentError { message, hint }) => {
                 let error = ProgramError::new(ErrorKind::Request, message).with_hint(hint);
+                self.note_refusal(BuiltInTool::Execute.name(), ErrorKind::Request.as_str());
                 return Ok(program_result(self.gateway.not_run(error)).into());
             }
         };

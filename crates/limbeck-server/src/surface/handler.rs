@@ -62,38 +62,9 @@ impl ServerHandler for Surface {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        let resume = ResumeParams {
-            responses: request.input_responses,
-            state: request.request_state,
-        };
-        match BuiltInTool::from_name(&request.name) {
-            Some(BuiltInTool::Search) => Ok(self.search(arguments).await.into()),
-            Some(BuiltInTool::Execute) => self.execute(arguments, resume, &context).await,
-            Some(BuiltInTool::Resume) => self.resume(arguments, resume, &context).await,
-            None => {
-                let alias = alias_named(&request.name);
-                if let Some(alias) = alias.filter(|alias| self.compat.lists(alias.system)) {
-                    return self.call_alias(alias, arguments, resume, &context).await;
-                }
-                let mut tools = self.exposed_tools();
-                if tools.get(&request.name).is_none() {
-                    // It may be a tool of a server whose tools were never listed.
-                    exposed_lists::discover_exposed(&self.gateway).await;
-                    tools = self.exposed_tools();
-                }
-                match (tools.get(&request.name), alias) {
-                    (Some(listed), _) => {
-                        self.call_listed(listed, arguments, resume, &context).await
-                    }
-                    // Every tool of an earlier system can be called, listed or not.
-                    (None, Some(alias)) => {
-                        self.call_alias(alias, arguments, resume, &context).await
-                    }
-                    (None, None) => Err(unknown_tool(&request.name, &self.compat)),
-                }
-            }
-        }
+        let operation = format!("tools/call {}", request.name);
+        let called = self.called(request, context).await;
+        self.noted(&operation, called)
     }
 
     async fn get_task(
@@ -252,6 +223,7 @@ impl ServerHandler for Surface {
     ) -> Result<CustomResult, ErrorData> {
         // The SDK would repeat the whole name, which may be as long as a request.
         let name = limbeck_domain::text::clean_line(&request.method, METHOD_SHOWN_BYTES);
+        self.note_refusal(&name, "method_not_found");
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, name, None))
     }
 
@@ -277,6 +249,48 @@ impl ServerHandler for Surface {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         change_notifications::notify_modern_client(self, &context).await;
         Ok(())
+    }
+}
+
+impl Surface {
+    /// Calls a tool of the gateway, of an exposed server or of an earlier system.
+    async fn called(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let resume = ResumeParams {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        match BuiltInTool::from_name(&request.name) {
+            Some(BuiltInTool::Search) => Ok(self.search(arguments).await.into()),
+            Some(BuiltInTool::Execute) => self.execute(arguments, resume, &context).await,
+            Some(BuiltInTool::Resume) => self.resume(arguments, resume, &context).await,
+            None => {
+                let alias = alias_named(&request.name);
+                if let Some(alias) = alias.filter(|alias| self.compat.lists(alias.system)) {
+                    return self.call_alias(alias, arguments, resume, &context).await;
+                }
+                let mut tools = self.exposed_tools();
+                if tools.get(&request.name).is_none() {
+                    // It may be a tool of a server whose tools were never listed.
+                    exposed_lists::discover_exposed(&self.gateway).await;
+                    tools = self.exposed_tools();
+                }
+                match (tools.get(&request.name), alias) {
+                    (Some(listed), _) => {
+                        self.call_listed(listed, arguments, resume, &context).await
+                    }
+                    // Every tool of an earlier system can be called, listed or not.
+                    (None, Some(alias)) => {
+                        self.call_alias(alias, arguments, resume, &context).await
+                    }
+                    (None, None) => Err(unknown_tool(&request.name, &self.compat)),
+                }
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 mod client_line;
 mod open_requests;
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::compat::options::CompatOptions;
 use super::mcp_server::McpServer;
+use super::refusals;
 use client_line::{ClientLine, LineBuffer};
 use limbeck_gateway::{Gateway, LOCAL_PRINCIPAL};
+use limbeck_upstream::{Direction, Redaction};
 use open_requests::OpenRequests;
 
 /// Bytes of one read.
@@ -60,7 +63,10 @@ pub enum ServeError {
 pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), ServeError> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let gone = CancellationToken::new();
-    let output = Output(Arc::new(Mutex::new(Some(output))));
+    let output = Output {
+        pipe: Arc::new(Mutex::new(Some(output))),
+        redaction: gateway.redaction().clone(),
+    };
     let (ahead, messages) = mpsc::channel(MESSAGES_AHEAD);
     let open_requests = OpenRequests::default();
     let pipe = Pipe {
@@ -68,6 +74,7 @@ pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), 
         output: output.clone(),
         open_requests: open_requests.clone(),
     };
+    let recorded = gateway.clone();
     let surface = Arc::new(
         McpServer::new(gateway)
             .with_compat(compat)
@@ -83,7 +90,10 @@ pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), 
         }
     };
     let watching = async {
-        if read(input, &ahead, output, &open_requests).await == InputEnd::Piped {
+        let refused = || {
+            refusals::note(&recorded, LOCAL_PRINCIPAL, "message", "malformed");
+        };
+        if read(input, &ahead, output, &open_requests, refused).await == InputEnd::Piped {
             tokio::select! {
                 () = open_requests.all_answered() => {}
                 () = output_is_abandoned() => {}
@@ -136,28 +146,37 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Pipe<W> {
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
-        drop(self.output.0.lock().await.take());
+        drop(self.output.pipe.lock().await.take());
         Ok(())
     }
 }
 
-/// Output of whole lines; fails after it was closed.
-struct Output<W>(Arc<Mutex<Option<W>>>);
+/// Output of whole lines without secrets; fails after it was closed.
+struct Output<W> {
+    pipe: Arc<Mutex<Option<W>>>,
+    redaction: Redaction,
+}
 
 impl<W> Clone for Output<W> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self {
+            pipe: Arc::clone(&self.pipe),
+            redaction: self.redaction.clone(),
+        }
     }
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
     /// Writes a message. While it waits for those before it, it has no text yet: a second copy of each large answer.
     async fn message(&self, message: &impl serde::Serialize) -> io::Result<()> {
-        let mut output = self.0.lock().await;
+        let mut output = self.pipe.lock().await;
         let output = output.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        output.write_all(&line).await?;
+        let mut line = serde_json::to_string(message)?;
+        if let Cow::Owned(redacted) = self.redaction.json(Direction::ToModel, &line) {
+            line = redacted;
+        }
+        line.push('\n');
+        output.write_all(line.as_bytes()).await?;
         output.flush().await
     }
 }
@@ -177,6 +196,7 @@ async fn read(
     ahead: &mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     output: Output<impl AsyncWrite + Unpin>,
     open_requests: &OpenRequests,
+    refused: impl Fn(),
 ) -> InputEnd {
     let mut line = LineBuffer::default();
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -194,7 +214,10 @@ async fn read(
                     open_requests.count(&message);
                     ahead.send(*message).await.is_ok()
                 }
-                ClientLine::Refused(refusal) => output.message(&refusal).await.is_ok(),
+                ClientLine::Refused(refusal) => {
+                    refused();
+                    output.message(&refusal).await.is_ok()
+                }
             };
             if !passed {
                 // The service ended, or standard output is closed.
@@ -251,11 +274,13 @@ mod tests {
         let ended = async |rest: &str, pause: Duration| {
             let (mut client, input) = tokio::io::duplex(64);
             let (ahead, mut messages) = mpsc::channel(1);
-            let output = Output(Arc::new(Mutex::new(Some(tokio::io::sink()))));
-            let reading =
-                tokio::spawn(
-                    async move { read(input, &ahead, output, &OpenRequests::default()).await },
-                );
+            let output = Output {
+                pipe: Arc::new(Mutex::new(Some(tokio::io::sink()))),
+                redaction: Redaction::default(),
+            };
+            let reading = tokio::spawn(async move {
+                read(input, &ahead, output, &OpenRequests::default(), || {}).await
+            });
             let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
             client.write_all(ping).await.unwrap();
             client.write_all(rest.as_bytes()).await.unwrap();

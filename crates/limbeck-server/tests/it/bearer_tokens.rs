@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use limbeck_server::http::{Authentication, BearerTokens};
+use limbeck_upstream::KnownSecrets;
 use serde_json::json;
 
 use crate::support::{ALICE, Ask, BOB, Server, until};
@@ -74,7 +75,7 @@ fn read(text: &str) -> Result<BearerTokens, String> {
     let files = tempfile::tempdir().unwrap();
     let path = files.path().join("tokens");
     std::fs::write(&path, text).unwrap();
-    BearerTokens::read(&path).map_err(|error| error.to_string())
+    BearerTokens::read(&path, &KnownSecrets::default()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -114,14 +115,14 @@ fn a_token_file_holds_one_token_or_named_tokens() {
             "{error}"
         );
     }
-    assert!(BearerTokens::read(Path::new("/nonexistent")).is_err());
+    assert!(BearerTokens::read(Path::new("/nonexistent"), &KnownSecrets::default()).is_err());
 }
 
 #[tokio::test]
 async fn a_token_is_made_once_for_its_owner_alone_and_works() {
     let files = tempfile::tempdir().unwrap();
     let path = files.path().join("state/http-token");
-    let first = BearerTokens::own(&path).unwrap();
+    let first = BearerTokens::own(&path, &KnownSecrets::default()).unwrap();
     let made = first.made.unwrap();
     assert!(made.len() == 64 && made.bytes().all(|byte| byte.is_ascii_hexdigit()));
     assert_eq!(std::fs::read_to_string(&path).unwrap().trim(), made);
@@ -131,7 +132,7 @@ async fn a_token_is_made_once_for_its_owner_alone_and_works() {
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     }
-    let again = BearerTokens::own(&path).unwrap();
+    let again = BearerTokens::own(&path, &KnownSecrets::default()).unwrap();
     assert!(again.made.is_none());
     let server =
         Server::with(|options| options.authentication = Authentication::by_tokens(again.tokens))
@@ -150,7 +151,7 @@ async fn a_token_is_made_once_for_its_owner_alone_and_works() {
             .status,
         401
     );
-    let other = BearerTokens::own(&files.path().join("other")).unwrap();
+    let other = BearerTokens::own(&files.path().join("other"), &KnownSecrets::default()).unwrap();
     assert_ne!(other.made.unwrap(), made);
 }
 
@@ -173,12 +174,17 @@ fn a_token_file_that_everybody_may_change_is_refused_and_our_own_is_closed_again
         (0o602, false),
     ] {
         set(mode);
-        let read = BearerTokens::read(&path).map_err(|error| error.to_string());
+        let read =
+            BearerTokens::read(&path, &KnownSecrets::default()).map_err(|error| error.to_string());
         assert_eq!(read.is_ok(), accepted, "{mode:o}: {read:?}");
-        assert_eq!(BearerTokens::own(&path).is_ok(), accepted, "{mode:o}");
+        assert_eq!(
+            BearerTokens::own(&path, &KnownSecrets::default()).is_ok(),
+            accepted,
+            "{mode:o}"
+        );
     }
     set(0o644);
-    BearerTokens::own(&path).unwrap();
+    BearerTokens::own(&path, &KnownSecrets::default()).unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -188,7 +194,7 @@ async fn a_changed_token_file_is_used_without_a_restart() {
     let files = tempfile::tempdir().unwrap();
     let path = files.path().join("tokens");
     std::fs::write(&path, format!("alice {ALICE}\n")).unwrap();
-    let tokens = BearerTokens::read(&path).unwrap();
+    let tokens = BearerTokens::read(&path, &KnownSecrets::default()).unwrap();
     let server =
         Server::with(|options| options.authentication = Authentication::by_tokens(tokens)).await;
     let status = async |token| {

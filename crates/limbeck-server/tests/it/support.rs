@@ -8,6 +8,7 @@ use limbeck_server::http::{
     Authentication, BearerTokens, HttpBounds, HttpOptions, HttpServer, Security,
 };
 use limbeck_testkit::World;
+use limbeck_upstream::KnownSecrets;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -130,7 +131,9 @@ pub(crate) fn options(security: Security) -> HttpOptions {
     let path = files.path().join("tokens");
     std::fs::write(&path, format!("alice {ALICE}\nbob {BOB}\n")).unwrap();
     HttpOptions {
-        authentication: Authentication::by_tokens(BearerTokens::read(&path).unwrap()),
+        authentication: Authentication::by_tokens(
+            BearerTokens::read(&path, &KnownSecrets::default()).unwrap(),
+        ),
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         security,

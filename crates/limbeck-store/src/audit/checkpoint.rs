@@ -11,7 +11,7 @@
 //!
 //! The first line is what the note is about, the second the number of the newest record, the third its hash. The last
 //! line is the name of the key and, in base64, the first four bytes of the key's hash and the signature over everything before
-//! the empty line. This crate has no key: whoever opens a store gives it what signs, and checks signatures with what it has.
+//! the empty line. This crate has no key: the program that opens a store has it, signs with it and checks signatures.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -139,7 +139,7 @@ impl KnownCheckpoints {
         self.hashes.len()
     }
 
-    /// Whether there is none.
+    /// Whether no checkpoint was read.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
@@ -192,7 +192,7 @@ impl KnownCheckpoints {
         if origin != Some(ORIGIN) {
             return self.find_bad(seq, AuditFaultKind::Signature);
         }
-        // Two signed hashes of one number: after the first was signed the chain was set back and written anew.
+        // Two signed hashes of one number: after the first was signed the chain was set back and written again.
         if self.hashes.get(&seq).is_some_and(|known| *known != hash) {
             return self.find_bad(seq, AuditFaultKind::Forked);
         }

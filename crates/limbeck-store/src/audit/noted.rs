@@ -22,10 +22,8 @@ const PRINCIPALS_MAX: usize = 1_024;
 pub enum AuditEventKind {
     /// A request was refused before anything ran: malformed, unknown, too many at once, without a token.
     Refuse,
-    /// Somebody searched for tools.
+    /// A client searched for tools.
     Search,
-    /// The user called a tool outside of any execution.
-    Direct,
     /// A changed configuration was taken up.
     Reload,
     /// A server of a repository was trusted, or is not any more.
@@ -41,7 +39,6 @@ impl AuditEventKind {
         match self {
             Self::Refuse => "refuse",
             Self::Search => "search",
-            Self::Direct => "direct",
             Self::Reload => "reload",
             Self::Trust => "trust",
             Self::Erase => "erase",

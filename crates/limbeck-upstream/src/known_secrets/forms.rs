@@ -1,6 +1,6 @@
 //! Forms in which a secret may stand in a text: as it is, and as encoders write it.
 //!
-//! Encodings of base64 depend on what stands before the secret: three alignments. Of each the characters count that the
+//! Encodings of base64 depend on what is before the secret: three alignments. Of each the characters count that the
 //! secret alone decides; at either end one more has some bits of it, which stay.
 
 use std::collections::BTreeSet;

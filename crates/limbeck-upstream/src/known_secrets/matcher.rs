@@ -1,8 +1,8 @@
 //! Finds which of many forms a text has.
 //!
 //! Most texts have none. So a filter looks at some of their positions alone: every form has at least [`Matcher::step`] places
-//! at which four bytes can be looked at, and one of them is looked at wherever the form stands. Only where these four bytes
-//! may be those of a form, the automaton is asked whether one begins there. With 8,000 forms this reads more than ten times
+//! at which four bytes can be looked at, and one of them is looked at wherever the form is. Only where these four bytes
+//! may be those of a form, the automaton is asked whether one begins there. With 8,000 forms this reads three times
 //! as fast as the automaton alone.
 
 use std::ops::Range;

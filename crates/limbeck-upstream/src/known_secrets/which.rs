@@ -1,4 +1,4 @@
-//! Which values of a configuration are secrets in whatever leaves.
+//! Which values of a configuration are secrets in all that leaves.
 //!
 //! In errors of a server every value of its own entry is removed. What a program returns is data of many servers: there the
 //! name of a database or of a team must stay, also where a setting of a server has the same word. So a value counts when its
@@ -55,7 +55,7 @@ const SECRET_ENDINGS: &[&str] = &[
     "secretkey",
     "token",
 ];
-/// Last words of names whose values describe a secret and are none.
+/// Last words of names whose values describe a secret and are not secret.
 const DESCRIBING_WORDS: &[&str] = &[
     "algorithm",
     "audience",
@@ -215,7 +215,7 @@ impl Found {
     }
 }
 
-/// Whether a secret can be removed wherever it stands without removing what is no secret.
+/// Whether a secret can be removed wherever it is without removing what is no secret.
 fn is_distinct(value: &str) -> bool {
     let is_word = {
         let mut rest = value.chars().skip(1);

@@ -8,6 +8,7 @@ mod ends;
 mod governance;
 mod memory;
 mod paused;
+mod redaction;
 mod report;
 mod served;
 
@@ -63,6 +64,7 @@ fn main() {
 
 fn governance(report: &mut Report) {
     governance::governance(report);
+    redaction::redaction(report);
     paused::questions(report);
 }
 

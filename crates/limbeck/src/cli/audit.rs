@@ -12,6 +12,8 @@ pub(crate) enum AuditCommand {
     Verify(AuditVerifyArgs),
     /// Print all records, one JSON object a line
     Export(AuditExportArgs),
+    /// Remove the salts of hashes and the words of people; the records stay and still verify
+    Erase(AuditEraseArgs),
 }
 
 #[derive(Debug, Args)]
@@ -38,6 +40,29 @@ pub(crate) struct AuditVerifyArgs {
     /// Numbers that the first and the last record of FILE have to have
     #[arg(long, value_name = "FROM..TO", requires = "file", value_parser = sequence)]
     pub(crate) expect_seq: Option<(u64, u64)>,
+    /// Check signed checkpoints with this verifier key, the file `.pub` beside the key
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) key: Option<PathBuf>,
+    /// Compare the records with the checkpoints in this file, instead of those beside the state file
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) anchor: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("whose").required(true).multiple(true))]
+pub(crate) struct AuditEraseArgs {
+    /// Of the records of one principal
+    #[arg(long, value_name = "NAME", group = "whose")]
+    pub(crate) principal: Option<String>,
+    /// Of the records of one execution
+    #[arg(long, value_name = "ID", group = "whose")]
+    pub(crate) execution: Option<String>,
+    /// Of the records with a lower number
+    #[arg(long, value_name = "SEQ", group = "whose")]
+    pub(crate) before: Option<u64>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,15 +2,20 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow, bail};
 use limbeck_domain::ExecutionId;
 use limbeck_domain::text::clean_line;
-use limbeck_store::{AuditCheck, AuditFilter, ExtractChain, ExtractCheck, Store, check_extract};
+use limbeck_store::{
+    AuditCheck, AuditErasure, AuditFilter, ExtractChain, ExtractCheck, KnownCheckpoints, Store,
+    check_extract,
+};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::cli::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
+use crate::audit_key::VerifierKey;
+use crate::cli::{AuditCommand, AuditEraseArgs, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::{counted, grouped_digits};
 use crate::invocation::Invocation;
@@ -32,6 +37,7 @@ pub(super) async fn audit(
         AuditCommand::Tail(arguments) => tail(invocation, arguments).await,
         AuditCommand::Verify(arguments) => verify(invocation, arguments).await,
         AuditCommand::Export(arguments) => export(invocation, arguments).await,
+        AuditCommand::Erase(arguments) => erase(invocation, arguments).await,
     }
 }
 
@@ -53,7 +59,7 @@ async fn tail(
     let records = store.audit(&filter).await?;
     let printer = &invocation.printer;
     if arguments.json {
-        records.iter().for_each(|record| printer.data_line(record));
+        records.iter().for_each(|record| printer.exact_line(record));
         return Ok(ExitStatus::Completed);
     }
     if records.is_empty() {
@@ -104,9 +110,15 @@ fn what(text: &impl Fn(&str) -> String) -> String {
         number if !number.is_empty() => format!("#{number}"),
         _ => String::new(),
     };
+    // That of a call is always `tool`.
+    let operation = match tool.is_empty() {
+        true => text("operation"),
+        false => String::new(),
+    };
     let parts = [
         call,
         tool,
+        operation,
         text("class"),
         text("decision"),
         text("approver"),
@@ -124,9 +136,17 @@ async fn verify(
 ) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     let Some(path) = &arguments.file else {
+        let checkpoints = match (&arguments.anchor, &arguments.key) {
+            (Some(anchor), _) => Some(anchor.clone()),
+            (None, Some(_)) => Some(notes_file(invocation)?),
+            (None, None) => None,
+        };
+        let known = checkpoints_in(checkpoints.as_deref(), arguments.key.as_deref());
+        // Before the store is opened, which may write one.
+        let known = known.map_err(CommandError::usage)?;
         let store = wiring::open_past(invocation).await?;
         let checked = printer
-            .reporting("checking the audit trail", store.check_audit())
+            .reporting("checking the audit trail", store.check_audit_with(known))
             .await?;
         if arguments.json {
             printer.json(&checked)?;
@@ -167,6 +187,61 @@ async fn verify(
         printer.hint("records were cut off, or it is another extract: compare it with an export that you keep elsewhere");
     }
     Ok(ending(checked.check.ok))
+}
+
+/// File of the checkpoints beside the state file.
+fn notes_file(invocation: &Invocation) -> Result<PathBuf, CommandError> {
+    let Some(path) = wiring::state_file(invocation) else {
+        let error = anyhow!("the state directory is unknown");
+        return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
+    };
+    Ok(limbeck_store::notes_file(&path))
+}
+
+/// Reads checkpoints; none where no file is named. Without a key their signatures are not checked.
+fn checkpoints_in(file: Option<&Path>, key: Option<&Path>) -> anyhow::Result<KnownCheckpoints> {
+    let mut known = KnownCheckpoints::default();
+    let Some(file) = file else {
+        return Ok(known);
+    };
+    let key = key.map(VerifierKey::read).transpose()?;
+    let verifies = |text: &str, signature: &str| match &key {
+        Some(key) => key.verifies(text, signature),
+        None => true,
+    };
+    let read = known.read(file, &verifies);
+    read.with_context(|| format!("read checkpoints in `{}`", file.display()))?;
+    if known.is_empty() && !known.has_bad() {
+        bail!("`{}` has no checkpoint", file.display());
+    }
+    Ok(known)
+}
+
+async fn erase(
+    invocation: &Invocation,
+    arguments: &AuditEraseArgs,
+) -> Result<ExitStatus, CommandError> {
+    let store = wiring::open_past(invocation).await?;
+    let execution = match &arguments.execution {
+        Some(id) => Some(known(&store, id).await?),
+        None => None,
+    };
+    let erased = store.erase_audit(AuditErasure {
+        principal: arguments.principal.clone(),
+        execution,
+        before: arguments.before,
+    });
+    let erased = erased.await?;
+    let printer = &invocation.printer;
+    if arguments.json {
+        printer.json(&json!({"erased": erased}))?;
+    } else {
+        let records = counted(usize::try_from(erased).unwrap_or(usize::MAX), "record");
+        printer.note(&format!(
+            "what {records} committed to is erased; the records stay and still verify"
+        ));
+    }
+    Ok(ExitStatus::Completed)
 }
 
 /// What `verify FILE --json` prints.
@@ -231,6 +306,12 @@ fn report(printer: &Printer, checked: &AuditCheck) {
             printer.hint("the records before it are as they were written; compare with an export that you keep elsewhere");
         }
     }
+    if let (None, Some(signed)) = (checked.first_bad, checked.signed) {
+        printer.note(&format!(
+            "the newest checkpoint is of record {}",
+            grouped_digits(signed)
+        ));
+    }
     if let Some(first) = checked.first {
         printer.note(&format!(
             "the oldest record that is kept is {}",
@@ -253,7 +334,7 @@ async fn export(
     loop {
         let records = store.audit(&filter).await?;
         for record in &records {
-            invocation.printer.data_line(record);
+            invocation.printer.exact_line(record);
         }
         let last = records.last().and_then(|record| {
             let record: Value = serde_json::from_str(record).ok()?;

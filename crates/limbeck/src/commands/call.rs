@@ -197,6 +197,10 @@ fn check_arguments(arguments: &CallArgs) -> Result<(), CommandError> {
 fn failure(session: &GatewaySession, error: &CallError) -> CommandError {
     let mut failure = session.call_error(error);
     failure.hint = failure.hint.map(|hint| command_form(&hint));
+    // As a program ends whose call was refused because no record can be kept: nothing was sent.
+    if error.code == CallCode::GatewayFault && session.gateway.store().check_durable().is_err() {
+        failure.exit = ExitStatus::Failed;
+    }
     failure
 }
 

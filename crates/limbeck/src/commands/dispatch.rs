@@ -9,6 +9,7 @@ use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
 use clap_complete::Shell;
 use limbeck_domain::Tier;
+use limbeck_upstream::Redaction;
 use tokio::runtime::{Builder, Runtime};
 
 use super::signals::EndSignals;
@@ -37,7 +38,8 @@ const LAST_TASKS: Duration = Duration::from_millis(500);
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     // The printer exists before the arguments, because it prints their errors.
-    let printer = Printer::default();
+    let redaction = Redaction::default();
+    let printer = Printer::new(redaction.clone());
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -74,6 +76,7 @@ pub(crate) fn main() -> ExitCode {
         stdin_is_terminal: std::io::stdin().is_terminal(),
         global: cli.global,
         printer,
+        redaction,
         findings: findings_report(cli.command.as_ref()),
     };
     let exit = dispatch(&invocation, cli.command).unwrap_or_else(|failure| {
@@ -113,6 +116,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
     logging::start(
         log_level(invocation, &command),
         unavailable_servers(invocation, &command),
+        &invocation.redaction,
     );
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
@@ -127,7 +131,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             }
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
-            Command::Trust(arguments) => trust::trust(invocation, &arguments),
+            Command::Trust(arguments) => trust::trust(invocation, &arguments).await,
             Command::Policy { command } => policy::policy(invocation, &command).await,
             Command::Setup(arguments) => setup::setup(invocation, &arguments).await,
             Command::Sync(arguments) => sync::sync(invocation, &arguments).await,

@@ -47,7 +47,7 @@ pub(super) async fn run(
     let is_live = !arguments.json
         && arguments.max_output_tokens.is_none()
         && invocation.printer.width().is_some();
-    let live = is_live.then(|| Arc::new(LiveOutput::default()));
+    let live = is_live.then(|| Arc::new(LiveOutput::new(invocation.redaction.clone())));
     let answer = request.answer;
     let (mut envelope, mut signal) = signals
         .cancelling(async |cancel| {

@@ -7,10 +7,12 @@ use std::io::{BufRead as _, Read as _};
 
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::text::clean_line;
+use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_setup::{
     AcceptedBy, Configuration, DefinitionText, Diagnostic, ServerEntry, Severity, TrustError,
     TrustFile, TrustState,
 };
+use limbeck_store::{AuditEvent, AuditEventKind};
 use serde_json::{Value, json};
 
 use super::own_servers::note_reload;
@@ -21,7 +23,7 @@ use crate::printer::Printer;
 use crate::shell::quoted;
 use crate::table::TextTable;
 use crate::terminal;
-use crate::wiring::{configuration, read_configuration, trust_file, trust_record};
+use crate::wiring::{configuration, open_past, read_configuration, trust_file, trust_record};
 
 /// Longest server name in a message, in bytes.
 const NAME_BYTES_MAX: usize = 80;
@@ -29,7 +31,7 @@ const NAME_BYTES_MAX: usize = 80;
 const ANSWER_BYTES_MAX: u64 = 64;
 
 /// Shows, accepts or revokes servers of the repository.
-pub(super) fn trust(
+pub(super) async fn trust(
     invocation: &Invocation,
     arguments: &TrustArgs,
 ) -> Result<ExitStatus, CommandError> {
@@ -60,10 +62,44 @@ pub(super) fn trust(
         );
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
-    if arguments.revoke {
-        revoke(printer, &file, &chosen, arguments.json)
-    } else {
-        accept(invocation, &file, chosen, arguments)
+    let mut changed = Vec::new();
+    let (done, status) = match arguments.revoke {
+        true => (
+            revoke(printer, &file, &chosen, arguments.json, &mut changed),
+            "revoked",
+        ),
+        false => (
+            accept(invocation, &file, chosen, arguments, &mut changed),
+            "trusted",
+        ),
+    };
+    if !changed.is_empty() {
+        record(invocation, changed, status).await;
+    }
+    done
+}
+
+/// Writes what was decided about servers to the audit trail. The decision counts where that is not possible, too.
+async fn record(invocation: &Invocation, servers: Vec<String>, status: &str) {
+    let recorded = async {
+        let store = open_past(invocation).await?;
+        for server in servers {
+            let event = AuditEvent {
+                client: Some("cli".to_owned()),
+                server: Some(server),
+                status: Some(status.to_owned()),
+                ..AuditEvent::new(AuditEventKind::Trust, LOCAL_PRINCIPAL)
+            };
+            store.record(event).await?;
+        }
+        store.flush().await?;
+        Ok::<(), CommandError>(())
+    };
+    if let Err(failure) = recorded.await {
+        invocation.printer.warning(&format!(
+            "the audit trail has no record of this: {:#}",
+            failure.error
+        ));
     }
 }
 
@@ -132,6 +168,7 @@ fn accept(
     file: &TrustFile,
     mut chosen: Vec<&ServerEntry>,
     arguments: &TrustArgs,
+    changed: &mut Vec<String>,
 ) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     if !arguments.json {
@@ -181,6 +218,7 @@ fn accept(
         }
     });
     accepted.map_err(failure)?;
+    changed.extend(names(&chosen).into_iter().map(str::to_owned));
     if arguments.json {
         printer.json(&json!({"accepted": names(&chosen)}))?;
     } else {
@@ -290,6 +328,7 @@ fn revoke(
     file: &TrustFile,
     chosen: &[&ServerEntry],
     as_json: bool,
+    changed: &mut Vec<String>,
 ) -> Result<ExitStatus, CommandError> {
     let revoked = file.change(|records| {
         let mut revoked = chosen.to_vec();
@@ -297,6 +336,7 @@ fn revoke(
         revoked
     });
     let revoked = revoked.map_err(failure)?;
+    changed.extend(names(&revoked).into_iter().map(str::to_owned));
     if as_json {
         printer.json(&json!({"revoked": names(&revoked)}))?;
         return Ok(ExitStatus::Completed);

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use limbeck_catalog::{ServerTools, declarations};
 use limbeck_domain::{Language, ServerName};
 use limbeck_gateway::ServerReport;
-use limbeck_upstream::PoolEvent;
+use limbeck_upstream::{Direction, PoolEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -118,7 +118,8 @@ fn render(
                 return Ok(ExitStatus::Completed);
             }
             for (path, text) in &files {
-                output_files::write(directory, path, text)?;
+                let text = invocation.redaction.text(Direction::ToModel, text);
+                output_files::write(directory, path, &text)?;
             }
             let tools: usize = servers.iter().map(|server| server.tools().len()).sum();
             printer.note(&format!(

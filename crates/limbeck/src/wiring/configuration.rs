@@ -11,6 +11,7 @@ use limbeck_setup::{
 };
 use limbeck_upstream::StdioSpec;
 
+use super::redaction::make_known;
 use super::servers::start_directory;
 use super::state::trust_file;
 use crate::cli::GlobalOptions;
@@ -336,6 +337,7 @@ fn used(
     })?;
     // After loading, because only now is the definition behind an approved name known.
     record_client_approvals(invocation, &mut configuration);
+    make_known(invocation, &configuration);
     Ok(configuration)
 }
 

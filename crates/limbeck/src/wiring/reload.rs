@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use limbeck_domain::ServerName;
-use limbeck_gateway::{PolicyReading, ServerChange};
+use limbeck_gateway::audit::{AuditEvent, AuditEventKind};
+use limbeck_gateway::{LOCAL_PRINCIPAL, PolicyReading, ServerChange};
 use limbeck_policy::rules::Layer;
 use limbeck_server::followed_files::{FileStamp, settled_change, stamp};
 use limbeck_setup::{
@@ -148,6 +149,10 @@ impl InUse {
         }
         if !news.is_empty() {
             let news = news.join("; ");
+            session.gateway.record(AuditEvent {
+                status: Some(news.clone()),
+                ..AuditEvent::new(AuditEventKind::Reload, LOCAL_PRINCIPAL)
+            });
             printer.note(&format!("the configuration was read again: {news}"));
         }
         let kept = changes.kept;

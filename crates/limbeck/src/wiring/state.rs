@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use limbeck_domain::ExecutionStatus;
-use limbeck_setup::TrustFile;
-use limbeck_store::{Store, StoreError};
+use limbeck_setup::{AuditSettings, Settings, TrustFile};
+use limbeck_store::{Checkpoints, Store, StoreError, StoreOptions};
+use limbeck_upstream::Direction;
 
+use super::configuration::read_configuration;
+use crate::audit_key::AuditKey;
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
@@ -29,17 +32,41 @@ pub(crate) async fn open_past(invocation: &Invocation) -> Result<Store, CommandE
         );
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
-    let store = Store::open(&path)?;
+    // What is recorded has the real values; a file that cannot be used is reported by the commands that need it.
+    let settings = match read_configuration(invocation) {
+        Ok(configuration) => configuration.settings,
+        Err(failure) => {
+            tracing::debug!(
+                "no secret of the configuration is known: {:#}",
+                failure.error
+            );
+            Settings::default()
+        }
+    };
+    let store = open(invocation, &settings, &path)?;
     recover(&store, &invocation.printer).await;
     Ok(store)
 }
 
 /// Opens the store, or prints a warning and returns a store in memory. With a state file that cannot be used, calls that may
 /// write are refused: after a kill it would not be known whether they were sent.
-pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, CommandError> {
+pub(super) fn open_store_or_memory(
+    invocation: &Invocation,
+    settings: &Settings,
+) -> Result<Store, CommandError> {
     let printer = &invocation.printer;
-    match state_file(invocation).as_deref().map(Store::open) {
+    match state_file(invocation).map(|path| open(invocation, settings, &path)) {
         Some(Ok(store)) => return Ok(store),
+        Some(Err(error)) if settings.audit.fail_closed => {
+            let hint = error.hint();
+            let error = anyhow!(error)
+                .context("nothing runs: `audit.fail_closed` is set, and no record can be kept");
+            let failure = CommandError::fault(error);
+            return Err(match hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            });
+        }
         Some(Err(error)) => {
             printer.warning(&format!(
                 "executions are not recorded, so calls that may write are refused: {}",
@@ -56,6 +83,41 @@ pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, Com
         )),
     }
     Ok(Store::in_memory()?)
+}
+
+/// Opens the store as the settings say. What its records quote has no secret that is known.
+fn open(invocation: &Invocation, settings: &Settings, path: &Path) -> Result<Store, StoreError> {
+    let redaction = invocation.redaction.clone();
+    let AuditSettings {
+        key,
+        anchor,
+        segments,
+        records,
+        fail_closed,
+    } = settings.audit.clone();
+    let key = key.map(|path| AuditKey::open(&path)).transpose();
+    let key = key.unwrap_or_else(|error| {
+        let warning = format!("checkpoints of the audit trail are not signed: {error:#}");
+        invocation.printer.warning(&warning);
+        None
+    });
+    let retention = &settings.retention;
+    let defaults = StoreOptions::default();
+    let options = StoreOptions {
+        redact: Some(Box::new(move |line| {
+            redaction.json(Direction::Logs, line).into_owned()
+        })),
+        checkpoints: key.map(|key| Checkpoints {
+            sign: key.signer(),
+            anchor,
+        }),
+        audit_records: records.unwrap_or(defaults.audit_records),
+        audit_segments: segments,
+        fail_closed,
+        executions: retention.executions.as_ref().map(|setting| setting.value),
+        days: retention.days.as_ref().map(|setting| setting.value),
+    };
+    Store::open_with(path, options)
 }
 
 /// Path of the store; `None` when neither a state directory nor a home directory is known.

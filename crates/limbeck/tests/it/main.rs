@@ -11,6 +11,7 @@
 
 mod approvals;
 mod artifacts;
+mod audit;
 mod configuration;
 mod demo;
 mod doctor;
@@ -25,6 +26,7 @@ mod ledger;
 mod own_servers;
 mod past;
 mod policy;
+mod redaction;
 mod reload;
 mod run;
 mod secrets;

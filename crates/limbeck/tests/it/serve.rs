@@ -54,6 +54,15 @@ impl Client {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
+    /// Writes bytes as they are.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.to
+            .as_mut()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+    }
+
     /// Sends a request and reads its response, which must be the next line but for news of lists, which come at any time.
     pub(crate) fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));

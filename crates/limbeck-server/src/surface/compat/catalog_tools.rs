@@ -57,6 +57,7 @@ impl Surface {
         let limit = arguments.get("limit").and_then(whole_number);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
         let limit = limit.unwrap_or(LIMIT_DEFAULT);
+        self.gateway.record_search(&self.principal, query);
         let connected = self.connect_named(query, server).await;
         let mut request = SearchRequest {
             queries: vec![query.to_owned()],

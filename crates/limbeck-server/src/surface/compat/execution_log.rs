@@ -12,6 +12,7 @@ use limbeck_domain::Language;
 use limbeck_domain::text::cut;
 use limbeck_gateway::artifacts::when;
 use limbeck_gateway::clock::now_us;
+use limbeck_upstream::{Direction, Redaction};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -47,8 +48,8 @@ impl ExecutionLog {
     }
 
     /// Appends the line of a call. A line that cannot be written is a line of the gateway's log: the program's result
-    /// is the same, as it was.
-    pub(super) async fn append(&self, call: &LoggedCall, end: Value) {
+    /// counts, as it did.
+    pub(super) async fn append(&self, call: &LoggedCall, end: Value, redaction: &Redaction) {
         let mut line = json!({
             "timestamp": when(now_us()),
             "codeHash": call.code_hash,
@@ -62,6 +63,8 @@ impl ExecutionLog {
         if let (Value::Object(line), Value::Object(end)) = (&mut line, end) {
             line.extend(end);
         }
+        let line = line.to_string();
+        let line = redaction.json(Direction::Logs, &line);
         let (path, line) = (Arc::clone(&self.path), format!("{line}\n"));
         let written = tokio::task::spawn_blocking(move || write(&path, line.as_bytes())).await;
         let error = match written {

@@ -52,6 +52,7 @@ impl Surface {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let subject = self.subject("tools/call", alias.name(), Some(&arguments));
+        let redaction = self.gateway.redaction();
         let log = self.compat.execution_log.as_ref();
         let log = log.filter(|_| alias.system == Predecessor::S0);
         let logged = log.map(|log| (log, LoggedCall::of(&arguments, alias.language())));
@@ -70,7 +71,7 @@ impl Surface {
             Ok(program) => program,
             Err(mistake) => {
                 if let Some((log, call)) = &logged {
-                    log.append(call, execution_log::refused(&mistake.message()))
+                    log.append(call, execution_log::refused(&mistake.message()), redaction)
                         .await;
                 }
                 return Ok(self.refused(alias, &mistake).into());
@@ -118,7 +119,8 @@ impl Surface {
             Outcome::Done(run) => run.with_hint(|hint| in_words_of(alias, hint)),
         };
         if let Some((log, call)) = &logged {
-            log.append(call, execution_log::ended(&run)).await;
+            log.append(call, execution_log::ended(&run), redaction)
+                .await;
         }
         let result = match alias.system {
             Predecessor::S0 => s0_results::result(&run, language),

@@ -147,7 +147,7 @@ fn supplied_access(
     };
     let brought = arguments.token_file.as_deref().map(|path| {
         let path = invocation.world.cwd.join(path);
-        BearerTokens::read(&path).map_err(token_error)
+        BearerTokens::read(&path, invocation.redaction.secrets()).map_err(token_error)
     });
     let authentication = match (brought.transpose()?, issuer) {
         (Some(tokens), None) => Authentication::by_tokens(tokens),
@@ -177,7 +177,7 @@ fn own_token(invocation: &Invocation) -> Result<HttpAccess, CommandError> {
         return Err(CommandError::usage(error).with_hint(hint));
     };
     let file = store.with_file_name(TOKEN_FILE);
-    let own = BearerTokens::own(&file).map_err(token_error)?;
+    let own = BearerTokens::own(&file, invocation.redaction.secrets()).map_err(token_error)?;
     Ok(HttpAccess {
         authentication: Authentication::by_tokens(own.tokens),
         token: match own.made {

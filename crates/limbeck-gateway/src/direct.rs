@@ -170,6 +170,9 @@ impl DirectCalls {
         let program = called.program();
         let begun = self.begin(&id, &principal, &program, &arguments, created_us, ORIGIN);
         begun.await?;
+        if let Some(observer) = &context.observer {
+            observer.begun(&id);
+        }
         let attempt = DirectAttempt {
             id: id.clone(),
             principal,

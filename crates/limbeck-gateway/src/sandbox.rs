@@ -5,6 +5,7 @@
 
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{ErrorKind, MissingLayer, ProgramError, Sandbox, Tier};
+use limbeck_launcher::SandboxFloor;
 
 /// Number of missing layers that are named; the rest are counted.
 const NAMED_MAX: usize = 3;
@@ -25,11 +26,14 @@ pub fn warning(sandbox: &Sandbox) -> Option<String> {
     ))
 }
 
-/// Error of a program whose worker is below the minimum tier, with the next step.
-pub fn refusal(sandbox: &Sandbox, minimum: Tier) -> ProgramError {
+/// Error of a program whose worker is below the minimum, with the next step.
+pub fn refusal(sandbox: &Sandbox, minimum: &SandboxFloor) -> ProgramError {
+    let tier = sandbox.tier;
+    if tier >= minimum.tier {
+        return below_layers(sandbox, minimum);
+    }
     let layers = sandbox.lacks().map(with_reason);
     let layers = listed(layers.collect());
-    let tier = sandbox.tier;
     ProgramError::new(
         ErrorKind::Gateway,
         format!("the sandbox is `{tier}` and `{minimum}` is the minimum, so no program runs; without {layers}"),
@@ -37,6 +41,20 @@ pub fn refusal(sandbox: &Sandbox, minimum: Tier) -> ProgramError {
     .with_hint(format!(
         "run `limbeck doctor --sandbox`; to run without these layers set `minimum_tier = \"{tier}\"` under `[sandbox]` in ~/.config/limbeck/config.toml, or start with `--minimum-tier {tier}`"
     ))
+}
+
+/// Error of a program whose worker lacks layers that the operator requires beside the tier.
+fn below_layers(sandbox: &Sandbox, minimum: &SandboxFloor) -> ProgramError {
+    let lacking = minimum.lacking(sandbox).map(|layer| {
+        let missing = sandbox.missing.iter().find(|it| it.layer == layer);
+        missing.map_or_else(|| layer.to_string(), with_reason)
+    });
+    let lacking = listed(lacking.collect());
+    ProgramError::new(
+        ErrorKind::Gateway,
+        format!("the sandbox is `{}` without {lacking}, and `require_layers` asks for them, so no program runs", sandbox.tier),
+    )
+    .with_hint("run `limbeck doctor --sandbox`; to run without these layers change `require_layers` under `[sandbox]` in ~/.config/limbeck/config.toml")
 }
 
 fn with_reason(missing: &MissingLayer) -> String {
@@ -96,7 +114,10 @@ mod tests {
 
     #[test]
     fn a_refusal_says_which_layers_why_and_what_to_do() {
-        let refused = refusal(&without(&[Layer::Landlock, Layer::Seccomp]), Tier::Strict);
+        let refused = refusal(
+            &without(&[Layer::Landlock, Layer::Seccomp]),
+            &Tier::Strict.into(),
+        );
         assert_eq!(refused.kind, ErrorKind::Gateway);
         assert_eq!(
             refused.message,
@@ -115,10 +136,24 @@ mod tests {
     }
 
     #[test]
+    fn layers_that_are_required_beside_the_tier_are_named() {
+        let floor = SandboxFloor {
+            tier: Tier::Wasm,
+            layers: vec![Layer::Landlock, Layer::Seccomp],
+        };
+        let refused = refusal(&without(&[Layer::Landlock, Layer::PidNamespace]), &floor);
+        assert_eq!(
+            refused.message,
+            "the sandbox is `wasm` without landlock (the kernel says ENOSYS), and `require_layers` asks for them, so no program runs"
+        );
+        assert!(refused.hint.unwrap().contains("`require_layers`"));
+    }
+
+    #[test]
     fn a_reason_cannot_write_to_a_terminal_or_fill_a_message() {
         let mut sandbox = without(&[Layer::Seccomp]);
         sandbox.missing[0].reason = format!("\u{1b}[31m{}", "x".repeat(4_000));
-        let message = refusal(&sandbox, Tier::Strict).message;
+        let message = refusal(&sandbox, &Tier::Strict.into()).message;
         assert!(
             !message.contains('\u{1b}') && message.len() < 300,
             "{message}"

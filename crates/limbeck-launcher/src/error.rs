@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use limbeck_domain::{Sandbox, Tier};
+use limbeck_domain::Sandbox;
 use limbeck_wire::WireError;
 use limbeck_wire::protocol::ProtocolError;
 
-use crate::Exit;
+use crate::{Exit, SandboxFloor};
 
 /// Error of starting a worker, or of the channel to one.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum WorkerError {
         /// What holds and what does not.
         sandbox: Box<Sandbox>,
         /// What was asked for.
-        minimum: Tier,
+        minimum: SandboxFloor,
     },
     /// The channel failed.
     #[error("channel to the worker failed")]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use limbeck_domain::{Language, Tier};
+use limbeck_domain::Language;
 use tokio::time::timeout;
 
 use crate::process_source::ProcessSource;
-use crate::{MemoryBound, Worker, WorkerError, WorkerProgram};
+use crate::{MemoryBound, SandboxFloor, Worker, WorkerError, WorkerProgram};
 
 /// Time for a worker to get ready: a hundred times what it takes on an idle machine.
 pub(crate) const READY_MS: u64 = 5_000;
@@ -16,23 +16,23 @@ pub(crate) const READY_MS: u64 = 5_000;
 #[derive(Clone, Debug)]
 pub struct Launcher {
     pub(crate) program: WorkerProgram,
-    minimum: Tier,
+    minimum: SandboxFloor,
     pub(crate) process_source: ProcessSource,
 }
 
 impl Launcher {
-    /// A launcher for one executable, whose workers are at least of tier `minimum`.
-    pub fn new(program: WorkerProgram, minimum: Tier) -> Self {
+    /// A launcher for one executable, whose workers have a sandbox of at least `minimum`.
+    pub fn new(program: WorkerProgram, minimum: impl Into<SandboxFloor>) -> Self {
         Self {
             program,
-            minimum,
+            minimum: minimum.into(),
             process_source: ProcessSource::default(),
         }
     }
 
-    /// The weakest tier a worker may have.
-    pub fn minimum_tier(&self) -> Tier {
-        self.minimum
+    /// The weakest sandbox a worker may have.
+    pub fn minimum(&self) -> &SandboxFloor {
+        &self.minimum
     }
 
     /// Starts one worker and waits until it is ready for a program in `language`.
@@ -49,10 +49,10 @@ impl Launcher {
             .map_err(|_| WorkerError::NotReady { limit_ms: READY_MS })??;
         parent.confirm().await?;
         let sandbox = worker.sandbox();
-        if sandbox.tier < self.minimum {
+        if !self.minimum.is_met_by(sandbox) {
             return Err(WorkerError::Tier {
                 sandbox: Box::new(sandbox.clone()),
-                minimum: self.minimum,
+                minimum: self.minimum.clone(),
             });
         }
         Ok(worker)

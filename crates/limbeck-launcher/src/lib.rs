@@ -25,6 +25,7 @@
 mod control;
 mod error;
 mod exit;
+mod floor;
 pub mod inside;
 mod launcher;
 mod memory_bound;
@@ -43,6 +44,7 @@ mod zygote_client;
 
 pub use error::WorkerError;
 pub use exit::Exit;
+pub use floor::SandboxFloor;
 pub use launcher::Launcher;
 pub use memory_bound::MemoryBound;
 pub use pool::{Pool, PoolSize};

@@ -159,7 +159,7 @@ async fn failure(failing: &mut watch::Receiver<Failing>) -> WorkerError {
         // Callers look for this one.
         Some(WorkerError::Tier { sandbox, minimum }) => WorkerError::Tier {
             sandbox: sandbox.clone(),
-            minimum: *minimum,
+            minimum: minimum.clone(),
         },
         Some(_) => error.map_or(WorkerError::Closed, WorkerError::Failing),
         None => WorkerError::Closed,

@@ -3,6 +3,7 @@
 //! - [`surface`] implements the protocol: two tools of its own, and the tools, resources and prompts of
 //!   exposed servers as they are.
 //! - [`http`] serves it to many clients over a network, each with a token.
+//! - [`sharing`] lets several local clients, each with a process of its own, use one gateway.
 //!
 //! Start reading at [`surface::Surface`].
 
@@ -13,4 +14,6 @@ mod answer_room;
 pub mod followed_files;
 pub mod http;
 mod request_memory;
+#[cfg(unix)]
+pub mod sharing;
 pub mod surface;

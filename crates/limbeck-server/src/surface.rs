@@ -12,6 +12,7 @@
 
 mod arguments;
 mod artifact_resources;
+mod begun_executions;
 mod built_in_calls;
 mod built_in_results;
 mod built_in_tools;
@@ -41,6 +42,11 @@ mod stdio;
 mod tasks;
 mod upstream_results;
 
+pub(crate) use begun_executions::BegunExecutions;
+#[cfg(unix)]
+pub(crate) use built_in_results::{failed, with_hint};
+#[cfg(unix)]
+pub(crate) use built_in_tools::BuiltInTool;
 pub use client_surface::Surface;
 pub use compat::options::{
     CompatError, CompatOptions, EarlierSettings, ExecutionLog, PayloadForm, Predecessor, Rate,
@@ -48,4 +54,8 @@ pub use compat::options::{
 };
 pub use exposed_tools::client_listing;
 pub use mcp_server::McpServer;
+#[cfg(unix)]
+pub(crate) use stdio::{
+    InputEnd, Lines, Output, PIPED_END, has_reader, line_too_long, serve_lines,
+};
 pub use stdio::{ServeError, serve_stdio};

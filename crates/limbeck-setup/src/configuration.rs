@@ -63,6 +63,9 @@ pub struct Settings {
     pub disk_free_mib: Option<Setting<u64>>,
     /// `sandbox.minimum_tier`: workers below it get no program. `None` means [`Tier::MINIMUM_DEFAULT`].
     pub minimum_tier: Option<Setting<Tier>>,
+    /// `sandbox.require_layers`: layers that have to hold around a worker in any tier, in the order of [`limbeck_domain::Layer::ALL`]. In a file
+    /// that is not a repository's it is a floor of its own: without `minimum_tier`, [`Tier::Wasm`] is enough beside these layers.
+    pub require_layers: Option<Setting<Vec<limbeck_domain::Layer>>>,
     /// `observe = false`: nothing is learnt from results, even where an entry allows it. `None` means that results are
     /// learnt from. Any file can switch it off, and none can switch it on again.
     pub observe: Option<Setting<bool>>,
@@ -73,6 +76,9 @@ pub struct Settings {
     pub llm: Option<Setting<LlmEntry>>,
     /// `[notify]`: how people are notified that a question waits. A repository's file cannot set it.
     pub notify: NotifySettings,
+    /// `serve.share = false`: a client on standard input and output gets a gateway of its own. `None` means that clients share
+    /// one. A repository's file cannot set it.
+    pub share: Option<Setting<bool>>,
     /// `[policy]` of all files.
     pub policy: PolicySettings,
     /// `[[redaction.rule]]` of all files of the user.

@@ -82,4 +82,4 @@ pub use own_file::{
 pub use trust::{
     AcceptedBy, ProgramFingerprint, TrustError, TrustFile, TrustPolicy, TrustRecord, TrustRecords,
 };
-pub use world::{Clock, OperatingSystem, World};
+pub use world::{AskedVariables, Clock, OperatingSystem, World};

@@ -4,10 +4,10 @@
 //! the home directory or the time to decide where files are. Tests build worlds of their own, of another
 //! operating system or below a temporary directory, so paths of every system are tested on one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Operating system, as far as it decides names of variables and directories.
@@ -89,6 +89,25 @@ impl Clock {
     }
 }
 
+/// Names of the variables that were looked up, set or not. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct AskedVariables(Arc<Mutex<BTreeSet<String>>>);
+
+impl AskedVariables {
+    fn add(&self, name: &str) {
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains(name) {
+            names.insert(name.to_owned());
+        }
+    }
+
+    /// The names.
+    pub fn names(&self) -> BTreeSet<String> {
+        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        names.clone()
+    }
+}
+
 /// Everything about the machine that decides what Limbeck reads.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -106,6 +125,8 @@ pub struct World {
     pub root: Option<PathBuf>,
     /// Source of the current time.
     pub clock: Clock,
+    /// Notes which variables decide; `None` notes nothing.
+    pub asked: Option<AskedVariables>,
 }
 
 impl World {
@@ -127,6 +148,7 @@ impl World {
             executable: None,
             root: None,
             clock: Clock::System,
+            asked: None,
         }
     }
 
@@ -142,6 +164,9 @@ impl World {
     /// A variable as it is set, which may be to an empty value. On Windows its letters may be written otherwise:
     /// the system's own list says `Path`.
     pub fn variable(&self, name: &str) -> Option<&str> {
+        if let Some(asked) = &self.asked {
+            asked.add(name);
+        }
         let found = self.variables.get(name).or_else(|| {
             let mut same = self.variables.iter();
             let same = same.find(|(other, _)| other.eq_ignore_ascii_case(name));

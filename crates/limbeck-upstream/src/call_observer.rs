@@ -7,6 +7,7 @@
 //! Values pass as the raw JSON text of the server.
 
 use futures::future::BoxFuture;
+use limbeck_domain::ExecutionId;
 use serde_json::value::RawValue;
 
 use crate::server_request::{ClientCapabilities, DeclinedError, ServerRequest};
@@ -44,6 +45,12 @@ pub trait CallObserver: Send + Sync + 'static {
     /// the same rate as progress.
     fn log(&self, params: &RawValue) {
         let _ = params;
+    }
+
+    /// Receives the id of the execution that the request became, once its record is queued for the journal and before any call
+    /// of it is sent. A request that is run again becomes another.
+    fn begun(&self, execution: &ExecutionId) {
+        let _ = execution;
     }
 
     /// Receives one line that the program printed, as it comes and without its newline. What it printed in all is in

@@ -4,6 +4,7 @@
 mod approvals;
 mod audit;
 mod auth;
+mod health;
 mod ledger;
 mod own_servers;
 mod policy;
@@ -30,6 +31,7 @@ pub(crate) use audit::{
     AuditCommand, AuditEraseArgs, AuditExportArgs, AuditTailArgs, AuditVerifyArgs,
 };
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
+pub(crate) use health::HealthArgs;
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
 pub(crate) use policy::{
@@ -180,6 +182,8 @@ pub(crate) enum Command {
     Learn(LearnArgs),
     /// Serve an MCP client on standard input and output, or clients over HTTP
     Serve(ServeArgs),
+    /// Ask whether a gateway runs and serves
+    Health(HealthArgs),
     /// List recorded executions, or show one with its calls
     Executions(ExecutionsArgs),
     /// List questions about calls that wait for your decision, or show one

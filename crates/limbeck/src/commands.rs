@@ -8,6 +8,7 @@ mod dispatch;
 mod doctor;
 mod examine;
 mod executions;
+mod health;
 mod learn;
 mod ledger;
 mod own_servers;

@@ -67,7 +67,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
         tool_rules: ToolRules::default(),
     };
     Ok(Gateway::start(GatewayConfig {
-        workers: workers(GatewayLifetime::Command, minimum)?,
+        workers: workers(GatewayLifetime::Command, minimum.into())?,
         upstreams: UpstreamPool::new(vec![ServerSpec::new(SERVER, TransportSpec::Stdio(spec))]),
         store: Store::in_memory()?,
         wall_ms: WALL_MS_DEFAULT,

@@ -8,6 +8,8 @@ mod notify;
 mod redaction;
 mod reload;
 mod servers;
+#[cfg(unix)]
+mod sharing;
 mod state;
 
 pub(crate) use configuration::{
@@ -18,6 +20,8 @@ pub(crate) use default_preset::{WayIn, presets_by_way};
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use models::models_config;
 pub(crate) use reload::ConfigurationFiles;
+#[cfg(unix)]
+pub(crate) use sharing::{SharedPlace, health_place, meeting_of, sockets};
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
 use std::sync::Arc;
@@ -27,10 +31,12 @@ use anyhow::anyhow;
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{CallCode, CallError, Tier};
 use limbeck_gateway::{Gateway, GatewayConfig, ModelsConfig};
-use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
+use limbeck_launcher::{Launcher, PoolSize, Pools, SandboxFloor, WorkerProgram};
 use limbeck_policy::Policy;
 use limbeck_server::surface::client_listing;
-use limbeck_setup::{Configuration, Diagnostic, PolicySettings, Setting, Settings, Severity};
+use limbeck_setup::{
+    Configuration, Diagnostic, EntryScope, PolicySettings, Setting, Settings, Severity,
+};
 use limbeck_upstream::http::LocalSecrets;
 use limbeck_upstream::{ClientCapabilities, PoolOptions, UpstreamPool};
 use serde::Serialize;
@@ -84,14 +90,33 @@ impl<T: Copy> EffectiveSetting<T> {
     }
 }
 
-/// Weakest sandbox tier that programs run in: from the command line, else from the configuration.
+/// Weakest sandbox tier that programs run in: from the command line, else from the configuration. Layers that a user requires
+/// are a floor of their own below `strict`.
 pub(crate) fn minimum_tier(global: &GlobalOptions, settings: &Settings) -> EffectiveSetting<Tier> {
-    match global.minimum_tier {
-        Some(tier) => EffectiveSetting {
+    let layers = settings.require_layers.as_ref();
+    match (global.minimum_tier, &settings.minimum_tier, layers) {
+        (Some(tier), _, _) => EffectiveSetting {
             value: tier.into(),
             source: "--minimum-tier".to_owned(),
         },
-        None => EffectiveSetting::of(settings.minimum_tier.as_ref(), Tier::MINIMUM_DEFAULT),
+        (None, None, Some(layers)) if layers.origin.scope != EntryScope::Repository => {
+            EffectiveSetting {
+                value: Tier::Wasm,
+                source: format!("`require_layers`, {}", layers.origin),
+            }
+        }
+        (None, named, _) => EffectiveSetting::of(named.as_ref(), Tier::MINIMUM_DEFAULT),
+    }
+}
+
+/// Weakest sandbox that programs run in: [`minimum_tier`], and the layers that the configuration requires.
+pub(crate) fn sandbox_floor(global: &GlobalOptions, settings: &Settings) -> SandboxFloor {
+    let layers = settings.require_layers.as_ref();
+    SandboxFloor {
+        tier: minimum_tier(global, settings).value,
+        layers: layers
+            .map(|layers| layers.value.clone())
+            .unwrap_or_default(),
     }
 }
 
@@ -156,18 +181,18 @@ impl GatewaySession {
         way_in: WayIn,
     ) -> Result<Self, CommandError> {
         let configuration = configuration(invocation)?;
-        let minimum = minimum_tier(&invocation.global, &configuration.settings);
-        Self::with(invocation, &configuration, lifetime, way_in, minimum.value).await
+        let minimum = sandbox_floor(&invocation.global, &configuration.settings);
+        Self::with(invocation, &configuration, lifetime, way_in, minimum).await
     }
 
     /// Starts a gateway like [`GatewaySession::open`], from a configuration that was read already and with workers of at
-    /// least the tier `minimum`.
+    /// least `minimum`.
     pub(crate) async fn with(
         invocation: &Invocation,
         configuration: &Configuration,
         lifetime: GatewayLifetime,
         way_in: WayIn,
-        minimum: Tier,
+        minimum: SandboxFloor,
     ) -> Result<Self, CommandError> {
         let store = open_store_or_memory(invocation, &configuration.settings)?;
         if let Some(floor) = &configuration.settings.disk_free_mib {
@@ -252,9 +277,9 @@ impl GatewaySession {
     /// A store that cannot be opened, or a configuration file that was named and cannot be used.
     pub(crate) async fn open_past(invocation: &Invocation) -> Result<Self, CommandError> {
         let settings = read_configuration(invocation)?.settings;
-        let minimum = minimum_tier(&invocation.global, &settings);
+        let minimum = sandbox_floor(&invocation.global, &settings);
         let gateway = Gateway::start(GatewayConfig {
-            workers: workers(GatewayLifetime::Command, minimum.value)?,
+            workers: workers(GatewayLifetime::Command, minimum)?,
             upstreams: UpstreamPool::new(Vec::new()),
             store: open_past(invocation).await?,
             wall_ms: WALL_MS_DEFAULT,
@@ -353,14 +378,17 @@ pub(crate) async fn shut_down(gateway: &Gateway) {
     }
 }
 
-/// Launcher of workers from this executable; it uses no worker below the tier `minimum`.
-pub(crate) fn launcher(minimum: Tier) -> Result<Launcher, CommandError> {
+/// Launcher of workers from this executable; it uses no worker below `minimum`.
+pub(crate) fn launcher(minimum: SandboxFloor) -> Result<Launcher, CommandError> {
     let path = own_executable().map_err(CommandError::fault)?;
     Ok(Launcher::new(WorkerProgram::new(path), minimum))
 }
 
 /// Worker pools, sized for the lifetime of the gateway.
-pub(crate) fn workers(lifetime: GatewayLifetime, minimum: Tier) -> Result<Pools, CommandError> {
+pub(crate) fn workers(
+    lifetime: GatewayLifetime,
+    minimum: SandboxFloor,
+) -> Result<Pools, CommandError> {
     let size = match lifetime {
         GatewayLifetime::Command => PoolSize {
             ready: 1,

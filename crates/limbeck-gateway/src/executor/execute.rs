@@ -180,6 +180,9 @@ impl Executor {
         };
         let begun = begun.map_err(|_| messages::journal_too_slow(limits.wall_ms))?;
         begun.map_err(|error| messages::no_journal(&error))?;
+        if let Some(observer) = &context.observer {
+            observer.begun(id);
+        }
         let attempt = Attempt {
             executor: self,
             id: id.clone(),

@@ -101,7 +101,7 @@ pub(super) fn busy(busy: BusyError) -> ProgramError {
 
 pub(super) fn no_worker(error: &WorkerError) -> ProgramError {
     if let WorkerError::Tier { sandbox, minimum } = error {
-        return sandbox::refusal(sandbox, *minimum);
+        return sandbox::refusal(sandbox, minimum);
     }
     tracing::error!(error = error as &dyn std::error::Error, "no worker");
     let cause = match error {

@@ -54,11 +54,11 @@ pub(super) fn text(text: String, is_error: bool) -> CallToolResult {
     }
 }
 
-pub(super) fn failed(message: String) -> CallToolResult {
+pub(crate) fn failed(message: String) -> CallToolResult {
     text(message, true)
 }
 
-pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
+pub(crate) fn with_hint(message: &str, hint: Option<&str>) -> String {
     match hint {
         Some(hint) => format!("{message}\nhint: {hint}"),
         None => message.to_owned(),

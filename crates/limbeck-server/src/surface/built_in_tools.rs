@@ -25,7 +25,7 @@ const RESUME_DESCRIPTION: &str = "Wait until a person decides about a paused exe
 
 /// Tool of the gateway itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BuiltInTool {
+pub(crate) enum BuiltInTool {
     Search,
     Execute,
     Resume,
@@ -35,7 +35,7 @@ impl BuiltInTool {
     /// All tools, in the order they are listed.
     pub(super) const ALL: [Self; 3] = [Self::Search, Self::Execute, Self::Resume];
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Search => "search",
             Self::Execute => "execute",

@@ -136,10 +136,12 @@ impl Surface {
         let held = held_by(context);
         let place = answer_place::of(context);
         let level = self.log_level(context);
+        let begun = self.begun.clone().map(|begun| (begun, context.id.clone()));
         Ok(Exchange::begin(
             kind,
             answers(&declared),
             level,
+            begun,
             |calling| {
                 let cancel = calling.cancel.clone();
                 let work = work(calling);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use limbeck_gateway::Gateway;
 
+use super::begun_executions::BegunExecutions;
 use super::compat::earlier_settings::RateCounts;
 use super::compat::options::CompatOptions;
 use super::exchange::SuspendedExchanges;
@@ -25,9 +26,18 @@ pub struct Surface {
     pub(super) rates: RateCounts,
     /// When the server was made.
     pub(super) started: Instant,
+    /// Hears of the executions of this connection's requests.
+    pub(super) begun: Option<BegunExecutions>,
 }
 
 impl Surface {
+    /// The same surface; `begun` hears of the executions of its requests.
+    #[must_use]
+    pub(super) fn reporting_begun(mut self, begun: Option<BegunExecutions>) -> Self {
+        self.begun = begun;
+        self
+    }
+
     /// Tools of exposed servers as clients list them now.
     pub(super) fn exposed_tools(&self) -> Arc<ExposedTools> {
         self.exposed_tools_cache

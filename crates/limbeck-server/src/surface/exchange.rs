@@ -21,13 +21,14 @@ use limbeck_upstream::{
     CallContext, CallObserver, ClientCapabilities, DeclinedError, ProgressUpdate, ServerRequest,
 };
 use rmcp::ErrorData;
-use rmcp::model::{InputRequest, InputRequests, InputResponses, ProtocolVersion};
+use rmcp::model::{InputRequest, InputRequests, InputResponses, ProtocolVersion, RequestId};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::begun_executions::BegunExecutions;
 use super::log_level::LogLevel;
 use pending_question::PendingQuestion;
 pub(crate) use pending_question::answers;
@@ -68,6 +69,7 @@ struct ClientChannel {
     events: mpsc::Sender<Event>,
     answers: ClientCapabilities,
     level: Option<LogLevel>,
+    begun: Option<(BegunExecutions, RequestId)>,
 }
 
 impl CallObserver for ClientChannel {
@@ -98,6 +100,12 @@ impl CallObserver for ClientChannel {
     fn log(&self, params: &RawValue) {
         let _ = self.events.try_send(Event::Log(params.to_owned()));
     }
+
+    fn begun(&self, execution: &ExecutionId) {
+        if let Some((begun, request)) = &self.begun {
+            begun.report(request, execution);
+        }
+    }
 }
 
 /// Request in flight with result `T`. Dropping it cancels the work.
@@ -112,11 +120,12 @@ pub(crate) struct Exchange<T> {
 }
 
 impl<T: Send + 'static> Exchange<T> {
-    /// Starts `work` for the client of `context`.
+    /// Starts `work` for a client. `begun` hears of its executions, with the id of the request.
     pub(crate) fn begin(
         kind: RequestKind,
         answers: ClientCapabilities,
         level: Option<LogLevel>,
+        begun: Option<(BegunExecutions, RequestId)>,
         work: impl FnOnce(CallContext) -> BoxFuture<'static, T>,
     ) -> Self {
         let cancel = CancellationToken::new();
@@ -126,6 +135,7 @@ impl<T: Send + 'static> Exchange<T> {
             events,
             answers,
             level,
+            begun,
         });
         let work = work(CallContext::new(cancel.clone()).with_observer(Some(channel)));
         tokio::spawn(async move {

@@ -22,6 +22,8 @@ pub struct McpServer {
     compat: Arc<CompatOptions>,
     rates: RateCounts,
     started: Instant,
+    /// Where it is served, for `limbeck health`; `None` for standard input and output.
+    address: Option<Arc<str>>,
 }
 
 impl McpServer {
@@ -35,6 +37,7 @@ impl McpServer {
             compat: Arc::default(),
             rates: RateCounts::default(),
             started: Instant::now(),
+            address: None,
         }
     }
 
@@ -43,6 +46,34 @@ impl McpServer {
     pub fn with_compat(mut self, options: CompatOptions) -> Self {
         self.compat = Arc::new(options);
         self
+    }
+
+    /// The same server, which says that it is served at `address`.
+    #[must_use]
+    pub fn at(mut self, address: &str) -> Self {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// The gateway that it serves.
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// How the gateway is, for `limbeck health`: `pipes` is the number of clients of other processes.
+    #[cfg(unix)]
+    pub(crate) fn health(&self, pipes: usize) -> serde_json::Value {
+        let (running, waiting) = self.gateway.load();
+        serde_json::json!({
+            "status": "serving",
+            "version": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "address": self.address.as_deref().unwrap_or("stdio"),
+            "uptime_s": self.started.elapsed().as_secs(),
+            "clients": pipes,
+            "running": running,
+            "waiting": waiting,
+        })
     }
 
     /// The surface of one connection of `principal`: executions belong to that principal, count against
@@ -59,6 +90,7 @@ impl McpServer {
             compat: Arc::clone(&self.compat),
             rates: self.rates.clone(),
             started: self.started,
+            begun: None,
         }
     }
 }

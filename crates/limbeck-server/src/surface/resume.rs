@@ -11,6 +11,7 @@ use limbeck_gateway::{
     ResumeError, Shown, StoppedBy,
 };
 use limbeck_policy::Requester;
+use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
@@ -59,8 +60,11 @@ impl Surface {
         }
         let gone_on = |execution: String| {
             let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
-            move |calling| -> BoxFuture<'static, Resumed> {
+            move |calling: CallContext| -> BoxFuture<'static, Resumed> {
                 Box::pin(async move {
+                    if let Some(observer) = &calling.observer {
+                        observer.begun(&ExecutionId::new(execution.as_str()));
+                    }
                     let form = AnswerForm::default();
                     let done = gateway
                         .resume(&execution, Some(&principal), form, OnAsk::Wait, calling)

@@ -1,4 +1,4 @@
-//! MCP server for one client on standard input and output.
+//! MCP server for one client on lines: standard input and output, or a local socket ([`crate::sharing`]).
 //!
 //! Differs from the SDK's transport in two points. A line that is not JSON or too long gets an error response
 //! with id `null`; the SDK ignores it. At the end of the input the SDK waits five seconds for requests in
@@ -7,7 +7,8 @@
 //!
 //! The end of the input counts as a disconnect, unless it follows the last line immediately:
 //! `printf … | limbeck serve` closes its end because it has no further request, and reads the responses. They
-//! are sent until all requests are answered or standard output has no reader.
+//! are sent until all requests are answered or standard output has no reader. On a socket the end of the input always
+//! means that: a client that is gone has closed both directions.
 
 mod client_line;
 mod open_requests;
@@ -27,11 +28,12 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::compat::options::CompatOptions;
+use super::begun_executions::BegunExecutions;
 use super::mcp_server::McpServer;
 use super::refusals;
+pub(crate) use client_line::line_too_long;
 use client_line::{ClientLine, LineBuffer};
-use limbeck_gateway::{Gateway, LOCAL_PRINCIPAL};
+use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_upstream::{Direction, Redaction};
 use open_requests::OpenRequests;
 
@@ -40,7 +42,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Messages read ahead of the service.
 const MESSAGES_AHEAD: usize = 4;
 /// An end of input within this time after the last line means a pipe that was filled and closed.
-const PIPED_END: Duration = Duration::from_millis(25);
+pub(crate) const PIPED_END: Duration = Duration::from_millis(25);
 /// Interval of checks whether standard output still has a reader.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -60,26 +62,51 @@ pub enum ServeError {
 /// # Errors
 ///
 /// [`ServeError`]; a disconnect before or after the handshake is not an error.
-pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), ServeError> {
+pub async fn serve_stdio(server: &McpServer) -> Result<(), ServeError> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let gone = CancellationToken::new();
-    let output = Output {
-        pipe: Arc::new(Mutex::new(Some(output))),
-        redaction: gateway.redaction().clone(),
+    let lines = Lines {
+        input,
+        output: Output::new(output, server.gateway().redaction().clone()),
+        piped_end: PIPED_END,
+        is_read: output_is_read,
     };
+    serve_lines(server, lines, None).await
+}
+
+/// Lines of one client.
+pub(crate) struct Lines<R, W, F> {
+    pub(crate) input: R,
+    pub(crate) output: Output<W>,
+    /// An end of the input within this time after the last line leaves the output open for answers.
+    pub(crate) piped_end: Duration,
+    /// Whether somebody still reads the output.
+    pub(crate) is_read: F,
+}
+
+/// Serves one client on its lines until it leaves. `begun` hears of the executions of its requests.
+///
+/// # Errors
+///
+/// [`ServeError`]; a disconnect is not an error.
+pub(crate) async fn serve_lines<R, W>(
+    server: &McpServer,
+    lines: Lines<R, W, impl Fn() -> bool>,
+    begun: Option<BegunExecutions>,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let gone = CancellationToken::new();
     let (ahead, messages) = mpsc::channel(MESSAGES_AHEAD);
     let open_requests = OpenRequests::default();
     let pipe = Pipe {
         messages,
-        output: output.clone(),
+        output: lines.output.clone(),
         open_requests: open_requests.clone(),
     };
-    let recorded = gateway.clone();
-    let surface = Arc::new(
-        McpServer::new(gateway)
-            .with_compat(compat)
-            .surface(LOCAL_PRINCIPAL),
-    );
+    let recorded = server.gateway().clone();
+    let surface = Arc::new(server.surface(LOCAL_PRINCIPAL).reporting_begun(begun));
     let serving = async {
         match serve_server_with_ct(surface, pipe, gone.clone()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(ServeError::Task),
@@ -93,10 +120,18 @@ pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), 
         let refused = || {
             refusals::note(&recorded, LOCAL_PRINCIPAL, "message", "malformed");
         };
-        if read(input, &ahead, output, &open_requests, refused).await == InputEnd::Piped {
+        let read = read(
+            lines.input,
+            &ahead,
+            lines.output,
+            &open_requests,
+            lines.piped_end,
+            refused,
+        );
+        if read.await == InputEnd::Piped {
             tokio::select! {
                 () = open_requests.all_answered() => {}
-                () = output_is_abandoned() => {}
+                () = is_abandoned(lines.is_read) => {}
             }
         }
         // Cancel instead of closing the channel: on a closed channel the SDK waits for requests in flight.
@@ -110,9 +145,9 @@ pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), 
     }
 }
 
-/// Returns when standard output has no reader any more.
-async fn output_is_abandoned() {
-    while output_is_read() {
+/// Returns when nobody reads the output any more.
+async fn is_abandoned(is_read: impl Fn() -> bool) {
+    while is_read() {
         sleep(LOOK).await;
     }
 }
@@ -152,7 +187,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Pipe<W> {
 }
 
 /// Output of whole lines without secrets; fails after it was closed.
-struct Output<W> {
+pub(crate) struct Output<W> {
     pipe: Arc<Mutex<Option<W>>>,
     redaction: Redaction,
 }
@@ -167,8 +202,15 @@ impl<W> Clone for Output<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
+    pub(crate) fn new(output: W, redaction: Redaction) -> Self {
+        Self {
+            pipe: Arc::new(Mutex::new(Some(output))),
+            redaction,
+        }
+    }
+
     /// Writes a message. While it waits for those before it, it has no text yet: a second copy of each large answer.
-    async fn message(&self, message: &impl serde::Serialize) -> io::Result<()> {
+    pub(crate) async fn message(&self, message: &impl serde::Serialize) -> io::Result<()> {
         let mut output = self.pipe.lock().await;
         let output = output.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let mut line = serde_json::to_string(message)?;
@@ -179,11 +221,20 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         output.write_all(line.as_bytes()).await?;
         output.flush().await
     }
+
+    /// Writes a line, which ends with its newline.
+    #[cfg(unix)]
+    pub(crate) async fn line(&self, line: &[u8]) -> io::Result<()> {
+        let mut output = self.pipe.lock().await;
+        let output = output.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        output.write_all(line).await?;
+        output.flush().await
+    }
 }
 
 /// How standard input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InputEnd {
+pub(crate) enum InputEnd {
     /// Immediately after the last line: the client waits for its responses.
     Piped,
     /// Later, or by an error: the client disconnected.
@@ -196,6 +247,7 @@ async fn read(
     ahead: &mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     output: Output<impl AsyncWrite + Unpin>,
     open_requests: &OpenRequests,
+    piped_end: Duration,
     refused: impl Fn(),
 ) -> InputEnd {
     let mut line = LineBuffer::default();
@@ -226,7 +278,7 @@ async fn read(
         }
         last = Instant::now();
     }
-    let soon = last.elapsed() < PIPED_END;
+    let soon = last.elapsed() < piped_end;
     let left = |whole: bool| {
         if whole && soon {
             InputEnd::Piped
@@ -248,9 +300,15 @@ async fn read(
 /// Whether standard output still has a reader; true when the system cannot tell.
 #[cfg(unix)]
 fn output_is_read() -> bool {
+    has_reader(&io::stdout())
+}
+
+/// Whether the other end of a pipe or socket is open; true when the system cannot tell. A socket whose peer has closed
+/// one direction only still has a reader.
+#[cfg(unix)]
+pub(crate) fn has_reader(output: &impl std::os::fd::AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = io::stdout();
-    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let mut polled = [PollFd::new(output, PollFlags::empty())];
     let now = Timespec::default();
     match poll(&mut polled, Some(&now)) {
         Ok(_) => !polled[0]
@@ -274,12 +332,17 @@ mod tests {
         let ended = async |rest: &str, pause: Duration| {
             let (mut client, input) = tokio::io::duplex(64);
             let (ahead, mut messages) = mpsc::channel(1);
-            let output = Output {
-                pipe: Arc::new(Mutex::new(Some(tokio::io::sink()))),
-                redaction: Redaction::default(),
-            };
+            let output = Output::new(tokio::io::sink(), Redaction::default());
             let reading = tokio::spawn(async move {
-                read(input, &ahead, output, &OpenRequests::default(), || {}).await
+                read(
+                    input,
+                    &ahead,
+                    output,
+                    &OpenRequests::default(),
+                    PIPED_END,
+                    || {},
+                )
+                .await
             });
             let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
             client.write_all(ping).await.unwrap();

@@ -33,6 +33,7 @@ const LIMBECK_KEYS: &[&str] = &[
     "retention",
     "sandbox",
     "search",
+    "serve",
     "servers",
 ];
 
@@ -164,6 +165,7 @@ impl Loader<'_> {
                 "policy" => self.read_policy(file, &place).map_err(LoadError::Value),
                 "sandbox" => self.read_sandbox(file, &place).map_err(LoadError::Value),
                 "search" => self.read_search(file, &place).map_err(LoadError::Value),
+                "serve" => self.read_serve(file, &place).map_err(LoadError::Value),
                 _ => {
                     let problem = entry_reader::unknown_key(LIMBECK_KEYS, key);
                     Err(LoadError::Value(place.malformed_key(problem)))

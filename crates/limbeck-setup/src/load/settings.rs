@@ -1,7 +1,7 @@
 //! Settings of `limbeck.toml` besides servers.
 
-use limbeck_domain::Tier;
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
+use limbeck_domain::{Layer, Tier};
 
 use super::Loader;
 use super::open_file::OpenFile;
@@ -15,8 +15,10 @@ use crate::entry_reader::unknown_key;
 const LIMIT_KEYS: &[&str] = &["wall_ms", "disk_free_mib"];
 /// Largest `disk_free_mib`: a pebibyte.
 const DISK_FREE_MIB_MAX: u64 = 1 << 30;
+/// Keys of `[serve]`.
+const SERVE_KEYS: &[&str] = &["share"];
 /// Keys of `[sandbox]`.
-const SANDBOX_KEYS: &[&str] = &["minimum_tier"];
+const SANDBOX_KEYS: &[&str] = &["minimum_tier", "require_layers"];
 
 impl Loader<'_> {
     pub(super) fn read_limits(
@@ -95,6 +97,32 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// Reads `[serve]`, which is about processes of the user, so a repository's file cannot set it.
+    pub(super) fn read_serve(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
+        if file.source.scope == EntryScope::Repository {
+            let problem = place
+                .malformed_key("is ignored: a file of a repository cannot choose how it is served");
+            self.report(file, Severity::Warning, problem);
+            return Ok(());
+        }
+        for (key, value) in place.entries()? {
+            match key {
+                "share" => {
+                    self.found.settings.share = Some(Setting {
+                        value: value.boolean()?,
+                        origin: file.origin(&value),
+                    });
+                }
+                _ => return Err(value.malformed_key(unknown_key(SERVE_KEYS, key))),
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn read_sandbox(
         &mut self,
         file: &OpenFile<'_>,
@@ -107,9 +135,11 @@ impl Loader<'_> {
             origin: file.origin(place),
         });
         let mut asked = None;
+        let mut required = None;
         for (key, value) in place.entries()? {
             match key {
                 "minimum_tier" => asked = Some((tier(&value)?, value)),
+                "require_layers" => required = Some((layers(&value)?, value)),
                 _ => {
                     return Err(value.malformed_key(unknown_key(SANDBOX_KEYS, key)));
                 }
@@ -119,7 +149,33 @@ impl Loader<'_> {
         if let Some((tier, place)) = asked {
             self.apply_minimum_tier(file, tier, &place);
         }
+        if let Some((layers, place)) = required {
+            self.apply_layers(file, layers, &place);
+        }
         Ok(())
+    }
+
+    /// Applies required layers. A repository's file adds to those of the user.
+    fn apply_layers(
+        &mut self,
+        file: &OpenFile<'_>,
+        mut layers: Vec<Layer>,
+        place: &ConfigPlace<'_>,
+    ) {
+        let mut origin = file.origin(place);
+        if let Some(before) = &self.found.settings.require_layers
+            && file.source.scope == EntryScope::Repository
+        {
+            layers.extend(&before.value);
+            // The floor stays that of the user.
+            origin = before.origin.clone();
+        }
+        layers.sort_unstable();
+        layers.dedup();
+        self.found.settings.require_layers = Some(Setting {
+            value: layers,
+            origin,
+        });
     }
 
     /// Applies a minimum tier, unless it is in a repository's file and lower than the current one.
@@ -141,6 +197,19 @@ impl Loader<'_> {
             origin: file.origin(place),
         });
     }
+}
+
+/// Reads names of layers.
+fn layers(place: &ConfigPlace<'_>) -> Result<Vec<Layer>, ValueError> {
+    let layer = |place: ConfigPlace<'_>| {
+        let name = place.text()?;
+        let mut all = Layer::ALL.iter().copied();
+        all.find(|layer| layer.as_str() == name).ok_or_else(|| {
+            let names: Vec<&str> = Layer::ALL.iter().map(|layer| layer.as_str()).collect();
+            place.malformed(format!("expected one of {}", names.join(", ")))
+        })
+    };
+    place.list()?.into_iter().map(layer).collect()
 }
 
 /// Reads the name of a tier.

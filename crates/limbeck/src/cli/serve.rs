@@ -15,6 +15,9 @@ pub(crate) struct ServeArgs {
     /// [default: $LIMBECK_COMPAT, else the system whose variables are set]
     #[arg(long, value_name = "SYSTEMS", value_parser = surfaces)]
     pub(crate) compat: Option<Surfaces>,
+    /// Start servers of its own, although a gateway of the same configuration runs for another client
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) no_share: bool,
     #[command(flatten)]
     pub(crate) over_http: HttpArgs,
 }
@@ -58,7 +61,7 @@ pub(crate) struct HttpArgs {
 }
 
 /// Parses an address to listen on; without a host it is reachable from this machine only.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text);
     // A port alone must not make the gateway reachable from other machines.
     if let Ok(port) = port.parse() {

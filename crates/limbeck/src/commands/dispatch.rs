@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::signals::EndSignals;
 use super::{
-    approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
+    approvals, audit, auth, call, doctor, executions, health, learn, ledger, own_servers, policy,
     reconcile, replay, resume, run, search, serve, setup, skills, sync, sync_wrappers, tools,
     trust, types,
 };
@@ -145,6 +145,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             }
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Skills(arguments) => skills::skills(invocation, &arguments).await,
+            Command::Health(arguments) => health::health(invocation, &arguments).await,
             Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
             Command::Approvals(arguments) => approvals::approvals(invocation, &arguments).await,
             Command::Resume(arguments) => resume::resume(invocation, &arguments).await,

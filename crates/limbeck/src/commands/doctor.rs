@@ -11,9 +11,9 @@ mod untrusted;
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use limbeck_domain::{Language, Sandbox, Tier};
+use limbeck_domain::{Language, Layer, Sandbox, Tier};
 use limbeck_gateway::{BudgetLeft, ServerReport};
-use limbeck_launcher::WorkerError;
+use limbeck_launcher::{SandboxFloor, WorkerError};
 use limbeck_setup::{Configuration, Diagnostic, World};
 use serde::{Serialize, Serializer};
 
@@ -46,9 +46,10 @@ pub(super) async fn doctor(
     }
     let configuration = wiring::configuration(invocation)?;
     let minimum = wiring::minimum_tier(&invocation.global, &configuration.settings);
+    let floor = wiring::sandbox_floor(&invocation.global, &configuration.settings);
     let printer = &invocation.printer;
     let ok = if arguments.sandbox {
-        let report = inspect_sandbox(minimum).await?;
+        let report = inspect_sandbox(minimum, floor).await?;
         if arguments.json {
             printer.json(&report)?;
         } else {
@@ -57,7 +58,8 @@ pub(super) async fn doctor(
         report.ok
     } else {
         let report =
-            DoctorReport::of_everything(invocation, arguments, &configuration, minimum).await?;
+            DoctorReport::of_everything(invocation, arguments, &configuration, minimum, floor)
+                .await?;
         if let Some(signal) = report.ended_by {
             // Half a report is for people alone.
             if !arguments.json {
@@ -80,8 +82,11 @@ pub(super) async fn doctor(
 }
 
 /// Starts a worker of any tier, reads its sandbox, and makes every escape attempt in it.
-async fn inspect_sandbox(minimum: EffectiveSetting<Tier>) -> Result<SandboxReport, CommandError> {
-    let launcher = wiring::launcher(Tier::Wasm)?;
+async fn inspect_sandbox(
+    minimum: EffectiveSetting<Tier>,
+    floor: SandboxFloor,
+) -> Result<SandboxReport, CommandError> {
+    let launcher = wiring::launcher(Tier::Wasm.into())?;
     let looked = async {
         let worker = launcher.launch(Language::Typescript).await?;
         let sandbox = worker.sandbox().clone();
@@ -95,6 +100,7 @@ async fn inspect_sandbox(minimum: EffectiveSetting<Tier>) -> Result<SandboxRepor
     Ok(SandboxReport::new(
         &sandbox,
         minimum,
+        &floor,
         memory_bound,
         &probes,
         MachineInfo::read(),
@@ -110,6 +116,11 @@ struct DoctorReport<'a> {
     state: StateReport,
     configuration: ConfigurationReport<'a>,
     minimum_tier: EffectiveSetting<Tier>,
+    /// Layers that have to hold in any tier.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    require_layers: Vec<Layer>,
+    #[serde(skip)]
+    floor: SandboxFloor,
     wall_ms: EffectiveSetting<u64>,
     surfaces: EffectiveSetting<Vec<&'static str>>,
     sandbox: Option<Sandbox>,
@@ -157,6 +168,7 @@ impl<'a> DoctorReport<'a> {
         arguments: &DoctorArgs,
         configuration: &'a Configuration,
         minimum_tier: EffectiveSetting<Tier>,
+        floor: SandboxFloor,
     ) -> Result<Self, CommandError> {
         let surfaces = ListedSurfaces::choose(invocation, None)?;
         let mut signals = EndSignals::listen()?;
@@ -166,7 +178,7 @@ impl<'a> DoctorReport<'a> {
             configuration,
             GatewayLifetime::Command,
             WayIn::Command,
-            Tier::Wasm,
+            Tier::Wasm.into(),
         )
         .await?;
         let found = OnceCell::new();
@@ -204,7 +216,7 @@ impl<'a> DoctorReport<'a> {
         findings.extend(preset::finding(&invocation.world, configuration));
         let confined = sandbox
             .as_ref()
-            .is_some_and(|sandbox| sandbox.tier >= minimum_tier.value);
+            .is_some_and(|sandbox| floor.is_met_by(sandbox));
         let ok = confined
             && usable
             && !wiring::is_broken(configuration)
@@ -219,6 +231,8 @@ impl<'a> DoctorReport<'a> {
                 notes: &configuration.diagnostics,
             },
             minimum_tier,
+            require_layers: floor.layers.clone(),
+            floor,
             wall_ms: wiring::wall_ms(&configuration.settings),
             surfaces: surfaces.effective(),
             sandbox_error,
@@ -254,7 +268,7 @@ impl<'a> DoctorReport<'a> {
             None => "unknown".to_owned(),
         };
         table.row(["sandbox", &sandbox]);
-        let minimum = format!("{} ({})", minimum.value, minimum.source);
+        let minimum = format!("{} ({})", self.floor, minimum.source);
         table.row(["minimum tier", &minimum]);
         if let Some(embeddings) = &self.embeddings {
             table.row(["embeddings", &embeddings.line()]);
@@ -309,15 +323,14 @@ impl<'a> DoctorReport<'a> {
     }
 
     fn print_sandbox_problem(&self, printer: &Printer) {
-        let minimum = self.minimum_tier.value;
         match &self.sandbox {
             None => {
                 if let Some(error) = &self.sandbox_error {
                     printer.error(&format!("a worker could not be started: {error}"));
                 }
             }
-            Some(sandbox) if sandbox.tier < minimum => {
-                let refusal = limbeck_gateway::sandbox::refusal(sandbox, minimum);
+            Some(sandbox) if !self.floor.is_met_by(sandbox) => {
+                let refusal = limbeck_gateway::sandbox::refusal(sandbox, &self.floor);
                 printer.error(&refusal.message);
                 if let Some(hint) = refusal.hint {
                     printer.hint(&hint);

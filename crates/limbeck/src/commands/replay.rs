@@ -111,7 +111,7 @@ fn failure(error: ReplayError) -> CommandError {
         }
         ReplayError::Store(error) => error.into(),
         ReplayError::Worker(WorkerError::Tier { sandbox, minimum }) => {
-            let refusal = sandbox::refusal(&sandbox, minimum);
+            let refusal = sandbox::refusal(&sandbox, &minimum);
             let failure = CommandError::fault(anyhow!(refusal.message));
             match refusal.hint {
                 Some(hint) => failure.with_hint(hint),

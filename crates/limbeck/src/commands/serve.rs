@@ -2,18 +2,23 @@
 
 mod connected_first;
 mod http;
+#[cfg(unix)]
+mod stdio;
 
 use std::convert::Infallible;
 
 use limbeck_gateway::{Gateway, sandbox};
-use limbeck_launcher::{WorkerError, process};
-use limbeck_server::surface::{self, CompatOptions};
+use limbeck_launcher::WorkerError;
+#[cfg(not(unix))]
+use limbeck_server::surface::{self, CompatOptions, McpServer};
 
+#[cfg(not(unix))]
 use super::signals::EndSignals;
 use crate::cli::ServeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::listed_surfaces::ListedSurfaces;
+#[cfg(not(unix))]
 use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession, WayIn};
 
 /// Serves over HTTP when an address is given, else over standard input and output.
@@ -27,11 +32,15 @@ pub(super) async fn serve(
     let compat = surfaces.options;
     match arguments.http {
         Some(address) => http::serve(invocation, address, &arguments.over_http, compat).await,
+        #[cfg(unix)]
+        None => stdio::serve(invocation, compat, !arguments.no_share).await,
+        #[cfg(not(unix))]
         None => stdio(invocation, compat).await,
     }
 }
 
 /// Serves until the client closes standard input or a signal arrives.
+#[cfg(not(unix))]
 async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitStatus, CommandError> {
     // Before servers are started: a signal during the start must stop them in order.
     let mut signals = EndSignals::listen()?;
@@ -40,15 +49,10 @@ async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitSta
     let opened = GatewaySession::open_serving(invocation, GatewayLifetime::Client, way_in);
     let session = opened.await?;
     session.gateway.keep_timers();
-    if invocation.stdin_is_terminal {
-        let note = "waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D";
-        invocation.printer.note(note);
-    }
-    // After the configuration was read: paths like `/dev/fd/63` cannot be opened afterwards.
-    process::refuse_dumps();
     let connected_first = compat.connected_first.clone();
+    let server = McpServer::new(session.gateway.clone()).with_compat(compat);
     let served = tokio::select! {
-        served = surface::serve_stdio(session.gateway.clone(), compat) => served.map_err(CommandError::fault),
+        served = surface::serve_stdio(&server) => served.map_err(CommandError::fault),
         _ = signals.received() => Ok(()),
         never = log_sandbox_state(&session.gateway) => match never {},
         never = connected_first::connect(connected_first, &session.gateway) => match never {},
@@ -67,7 +71,7 @@ async fn log_sandbox_state(gateway: &Gateway) -> Infallible {
             }
         }
         Err(WorkerError::Tier { sandbox, minimum }) => {
-            let refusal = sandbox::refusal(&sandbox, minimum);
+            let refusal = sandbox::refusal(&sandbox, &minimum);
             tracing::error!(hint = refusal.hint, "{}", refusal.message);
         }
         // The worker pool has logged it.

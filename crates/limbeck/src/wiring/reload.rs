@@ -65,6 +65,17 @@ impl ConfigurationFiles {
         }
     }
 
+    /// Whether a named file can be read once only, such as a pipe.
+    pub(crate) fn is_readable_once(&self) -> bool {
+        self.is_readable_once
+    }
+
+    /// Waits until a file has changed and is no longer being written.
+    pub(crate) async fn changed(&mut self) {
+        let files = &self.files;
+        self.seen = settled_change(&self.seen, LOOK_EVERY, || stamps(files)).await;
+    }
+
     /// Takes up each change of the files. Never returns.
     pub(crate) async fn follow(
         self,

@@ -17,7 +17,7 @@ const LANDLOCK: i64 = 444;
 const ENOSYS: u32 = 38;
 
 /// Starts `command` without Landlock. The filter applies to the calling thread and its children.
-fn start_without_landlock(mut command: Command) -> Child {
+pub(crate) fn start_without_landlock(mut command: Command) -> Child {
     let start = move || {
         let arch = if cfg!(target_arch = "aarch64") {
             TargetArch::aarch64

@@ -33,6 +33,7 @@ mod secrets;
 mod serve;
 mod servers;
 mod setup;
+mod sharing;
 mod sign_ins;
 mod signals;
 mod surfaces;

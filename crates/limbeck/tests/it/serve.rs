@@ -99,6 +99,12 @@ impl Client {
         serde_json::from_str(text).unwrap()
     }
 
+    /// Closes the process's standard input, as a client that leaves, and returns it.
+    pub(crate) fn left(mut self) -> Child {
+        drop(self.to.take());
+        self.child
+    }
+
     /// Waits for the process to end and gives its exit code; fails when it takes longer than [`HANG`].
     fn exit_code(mut self) -> Option<i32> {
         let started = Instant::now();

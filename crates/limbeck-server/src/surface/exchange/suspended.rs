@@ -251,6 +251,7 @@ mod tests {
             RequestKind::Server,
             ClientCapabilities::ALL,
             None,
+            None,
             |context| {
                 async move {
                     context.cancel.cancelled().await;

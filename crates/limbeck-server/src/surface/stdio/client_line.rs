@@ -47,8 +47,7 @@ impl LineBuffer {
         if self.bytes.len() + part.len() > STDIO_LINE_BYTES_MAX {
             self.bytes = Vec::new();
             self.refused = !ends;
-            let message = format!("a line has at most {STDIO_LINE_BYTES_MAX} bytes");
-            return refused(None, INVALID_REQUEST, &message);
+            return ClientLine::Refused(line_too_long());
         }
         self.bytes.extend_from_slice(part);
         if !ends {
@@ -69,6 +68,12 @@ impl LineBuffer {
         }
         self.add(b"\n")
     }
+}
+
+/// Error response to a line of more than [`STDIO_LINE_BYTES_MAX`] bytes.
+pub(crate) fn line_too_long() -> Value {
+    let message = format!("a line has at most {STDIO_LINE_BYTES_MAX} bytes");
+    error_response(None, INVALID_REQUEST, &message)
 }
 
 fn parse(line: &[u8]) -> ClientLine {
@@ -116,10 +121,14 @@ struct Head<'l> {
 
 /// JSON-RPC error response; its id is null when the request's id is missing or unusable.
 fn refused(id: Option<&RawValue>, code: i32, message: &str) -> ClientLine {
+    ClientLine::Refused(error_response(id, code, message))
+}
+
+fn error_response(id: Option<&RawValue>, code: i32, message: &str) -> Value {
     let id = id.and_then(|id| serde_json::from_str(id.get()).ok());
     let id = id.filter(|id: &Value| id.is_string() || id.is_i64() || id.is_u64());
     let error = json!({"code": code, "message": message});
-    ClientLine::Refused(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
 /// Check that a text is JSON: decodes every string and number and keeps nothing. The SDK ignores a line that it

@@ -7,7 +7,7 @@ use std::fmt;
 
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{Layer, Sandbox, Tier};
-use limbeck_launcher::{MemoryBound, ProbeOutcome, ProbeReport};
+use limbeck_launcher::{MemoryBound, ProbeOutcome, ProbeReport, SandboxFloor};
 use serde::Serialize;
 
 use crate::printer::Printer;
@@ -55,6 +55,12 @@ pub(super) struct SandboxReport {
     tier: Tier,
     minimum_tier: Tier,
     minimum_tier_source: String,
+    /// Layers that have to hold in any tier.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    require_layers: Vec<Layer>,
+    /// Those of them that do not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lacking: Vec<Layer>,
     #[serde(flatten)]
     machine: MachineInfo,
     memory_group: MemoryBound,
@@ -95,6 +101,7 @@ impl SandboxReport {
     pub(super) fn new(
         sandbox: &Sandbox,
         minimum: EffectiveSetting<Tier>,
+        floor: &SandboxFloor,
         memory_group: MemoryBound,
         probes: &[ProbeReport],
         machine: MachineInfo,
@@ -104,7 +111,9 @@ impl SandboxReport {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             tier: sandbox.tier,
-            ok: sandbox.tier >= minimum.value && !reached,
+            ok: floor.is_met_by(sandbox) && !reached,
+            lacking: floor.lacking(sandbox).collect(),
+            require_layers: floor.layers.clone(),
             minimum_tier: minimum.value,
             minimum_tier_source: minimum.source,
             machine,
@@ -120,6 +129,10 @@ impl SandboxReport {
         head.row(["tier", self.tier.as_str()]);
         let minimum = format!("{} ({})", self.minimum_tier, self.minimum_tier_source);
         head.row(["minimum tier", &minimum]);
+        if !self.require_layers.is_empty() {
+            let names: Vec<&str> = self.require_layers.iter().map(|it| it.as_str()).collect();
+            head.row(["required layers", &names.join(", ")]);
+        }
         head.row(["platform", &self.machine.to_string()]);
         // It has names that the system's administrator chose.
         let memory_group = clean_line(&self.memory_group.to_string(), TEXT_BYTES_MAX);
@@ -130,6 +143,14 @@ impl SandboxReport {
         printer.data("\n");
         printer.table(&self.probes_table());
         printer.data_line(&format!("\n{}", self.summary()));
+        if !self.lacking.is_empty() {
+            let names: Vec<&str> = self.lacking.iter().map(|layer| layer.as_str()).collect();
+            printer.error(&format!(
+                "`require_layers` asks for {}, which {} not hold: programs are rejected",
+                names.join(", "),
+                if names.len() == 1 { "does" } else { "do" }
+            ));
+        }
         if self.tier < self.minimum_tier {
             printer.error(&format!(
                 "the sandbox tier is `{}`, below the minimum `{}`: programs are rejected",
@@ -292,7 +313,8 @@ mod tests {
         let group = MemoryBound::Absent {
             reason: "of the test".to_owned(),
         };
-        SandboxReport::new(sandbox, minimum, group, probes, machine)
+        let floor = minimum.value.into();
+        SandboxReport::new(sandbox, minimum, &floor, group, probes, machine)
     }
 
     fn reached() -> ProbeReport {

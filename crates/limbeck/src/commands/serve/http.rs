@@ -10,6 +10,8 @@ use limbeck_server::http::{
     HttpOptions, HttpServer, Issuer, Security, TlsFiles,
 };
 use limbeck_server::surface::CompatOptions;
+#[cfg(unix)]
+use limbeck_server::surface::McpServer;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +85,8 @@ pub(super) async fn serve(
         }
     };
     let url = face.url().map_err(CommandError::fault)?;
+    #[cfg(unix)]
+    let _answering = answer_health(invocation, &session, &url).await;
     print_access(&invocation.printer, &url, &access.token);
     let drain = CancellationToken::new();
     let asked_to_end = async {
@@ -103,6 +107,25 @@ pub(super) async fn serve(
     }
     session.close().await;
     Ok(ExitStatus::Completed)
+}
+
+/// Answers `limbeck health` on a socket until it is dropped. Nothing depends on it.
+#[cfg(unix)]
+async fn answer_health(
+    invocation: &Invocation,
+    session: &GatewaySession,
+    url: &str,
+) -> Option<limbeck_server::sharing::OfferedGateway> {
+    use limbeck_server::sharing::Joined;
+    match crate::wiring::health_place(invocation, url)?.join().await {
+        Joined::Elected(offer) => {
+            let offered = offer.accept();
+            let server = McpServer::new(session.gateway.clone()).at(url);
+            offered.serve(server);
+            Some(offered)
+        }
+        Joined::Gateway { .. } | Joined::Alone { .. } => None,
+    }
 }
 
 /// What a signal does, for the person who sent it. `load` is the number of running programs and of those that wait.

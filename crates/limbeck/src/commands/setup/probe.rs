@@ -33,7 +33,7 @@ pub(in crate::commands) async fn outcomes(
         GatewayLifetime::Command,
         WayIn::Command,
         // No program runs.
-        Tier::Wasm,
+        Tier::Wasm.into(),
     )
     .await?;
     let now = || session.gateway.servers_now();

@@ -3,9 +3,12 @@
 mod clients;
 mod embeddings;
 mod fix;
+mod machine;
 mod paused;
 mod preset;
+mod running;
 mod sandbox;
+mod sign_ins;
 mod untrusted;
 
 use std::cell::OnceCell;
@@ -200,6 +203,7 @@ impl<'a> DoctorReport<'a> {
         let usable = path.as_deref() == Some(session.gateway.store().path());
         let paused = PausedReport::all(session.gateway.store()).await;
         let budgets = session.gateway.budgets_left().await;
+        let space = session.gateway.store().check_disk();
         // The session must be closed before an early return, or its servers would outlive the command.
         session.close().await;
         let servers = servers.map_err(|error| call_error(&error))?;
@@ -214,6 +218,15 @@ impl<'a> DoctorReport<'a> {
         let mut findings = clients::findings(invocation, client);
         findings.extend(untrusted::finding(configuration).filter(|_| client.is_none()));
         findings.extend(preset::finding(&invocation.world, configuration));
+        if client.is_none() {
+            let world = &invocation.world;
+            findings.extend(machine::missing_layers(world, sandbox.as_ref()));
+            findings.extend(machine::full_disk(path.as_deref(), space));
+            findings.extend(machine::other_side(world, configuration));
+            findings.extend(machine::unset_variables(configuration));
+            findings.extend(running::findings(invocation).await);
+            findings.extend(sign_ins::findings(invocation, configuration).await);
+        }
         let confined = sandbox
             .as_ref()
             .is_some_and(|sandbox| floor.is_met_by(sandbox));

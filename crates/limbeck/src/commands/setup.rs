@@ -22,11 +22,20 @@ use crate::printer::Printer;
 use crate::terminal::Terminal;
 use crate::wiring;
 
+/// Variable that our container images set.
+const CONTAINER: &str = "LIMBECK_CONTAINER";
+
 /// Moves servers, shows what would be moved, or takes a setup back.
 pub(super) async fn setup(
     invocation: &Invocation,
     arguments: &SetupArgs,
 ) -> Result<ExitStatus, CommandError> {
+    if invocation.world.nonempty_variable(CONTAINER).is_some() {
+        let error = anyhow!("no client of yours is in this container");
+        return Err(CommandError::usage(error).with_hint(
+            "add servers to /config/limbeck/config.toml, and run `limbeck setup` where your clients are",
+        ));
+    }
     let state = SetupState::of(&invocation.world, state_directory(invocation)?);
     if let Some(id) = &arguments.undo {
         return undo(invocation, arguments, &state, id.as_deref());

@@ -15,6 +15,7 @@ mod audit;
 mod configuration;
 mod demo;
 mod doctor;
+mod doctor_codes;
 mod embeddings;
 mod error_texts;
 mod evidence;

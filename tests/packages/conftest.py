@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The directory of packages, all built of one executable."""
-    names = ["archive", "npm", "wheel", "deb", "mcpb", "homebrew", "registry"]
+    names = ["archive", "npm", "wheel", "deb", "mcpb", "image", "homebrew", "registry"]
     built = subprocess.run(
         [XTASK, "package", *names, "--executable", LIMBECK], cwd=ROOT, capture_output=True, text=True
     )

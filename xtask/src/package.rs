@@ -17,6 +17,7 @@ use crate::{command, dist};
 mod archive;
 mod debian;
 mod homebrew;
+mod image;
 mod mcpb;
 mod npm;
 mod registry;
@@ -64,6 +65,8 @@ enum Name {
     Deb,
     /// The bundle for desktop clients
     Mcpb,
+    /// What a container image is built of, with its definitions and profiles
+    Image,
     /// The formula for Homebrew, of the archives that are there
     Homebrew,
     /// server.json for the registry of MCP servers, of the bundles that are there
@@ -117,6 +120,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
             Name::Wheel => wheel::build(&release),
             Name::Deb => debian::build(&release),
             Name::Mcpb => mcpb::build(&release),
+            Name::Image => image::build(&release),
             Name::Homebrew => homebrew::build(&release),
             Name::Registry => registry::build(&release),
         }?;

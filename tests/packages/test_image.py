@@ -103,7 +103,7 @@ def test_the_image_is_strict_with_our_profile_for_any_user(engine: Engine) -> No
 
 
 def test_without_the_layers_no_program_runs_unless_a_floor_allows_it(engine: Engine, tmp_path: Path) -> None:
-    # As under Docker's own profile: no namespaces. Ours without the calls that make them stands for it.
+    # As under Docker's own profile: no namespaces. Ours without the calls that make them replaces it here.
     profile = json.loads((engine.context / "limbeck-seccomp.json").read_text())
     denied = {"unshare", "mount", "pivot_root", "umount2", "sethostname"}
     profile["syscalls"][0]["names"] = [name for name in profile["syscalls"][0]["names"] if name not in denied]

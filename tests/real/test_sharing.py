@@ -1,4 +1,4 @@
-"""Several `limbeck serve` with one gateway: what a client hears when the gateway is killed, and who is let in."""
+"""Several `limbeck serve` with one gateway: what a client gets when the gateway is killed, and who is let in."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from peer import CLIENT, Peer
 from processes import family, wait_until
 from world import World
 
-# Nobody on every Linux.
+# The user without rights on every Linux.
 OTHER_USER = 65534
 
 # Calls are answered without asking, and `write` may write.

@@ -55,7 +55,7 @@ pub(super) async fn read<T: DeserializeOwned>(stream: &mut UnixStream) -> io::Re
 ///
 /// # Errors
 ///
-/// Nobody listens there, another user does, or no answer came in time.
+/// No process listens there, one of another user does, or no answer came in time.
 pub async fn ask_health(socket: &Path) -> io::Result<Value> {
     let mut stream = super::meeting::connect(socket).await?;
     if !is_own_user(&stream) {

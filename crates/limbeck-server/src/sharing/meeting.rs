@@ -275,7 +275,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let meeting = meeting(directory.path());
         let Joined::Elected(offer) = meeting.join().await else {
-            panic!("nobody else is there");
+            panic!("no other process is there");
         };
         assert!(meeting.claim().unwrap().is_none());
         let offered = offer.accept();
@@ -296,14 +296,14 @@ mod tests {
         let long = directory.path().join("x".repeat(120));
         let meeting = meeting(&long);
         private_directory(&long.join("gateways")).unwrap();
-        // As after a kill: the files are there, and nobody holds the lock or listens.
+        // As after a kill: the files are there, and no process holds the lock or listens.
         drop(std::os::unix::net::UnixListener::bind(
             ShortPath::of(&meeting.socket()).unwrap().path,
         ));
         fs::write(meeting.file(LOCK), "").unwrap();
         fs::write(long.join("gateways/fedcba9876543210.lock"), "").unwrap();
         let Joined::Elected(offer) = meeting.join().await else {
-            panic!("nobody is there");
+            panic!("no process is there");
         };
         assert!(!long.join("gateways/fedcba9876543210.lock").exists());
         let _offered = offer.accept();

@@ -209,7 +209,7 @@ async fn serve_stream(
     let lines = Lines {
         input,
         output: output.clone(),
-        // Whoever closes one direction waits for answers.
+        // A pipe that closes one direction waits for answers.
         piped_end: Duration::MAX,
         is_read: || has_reader(&watched),
     };
@@ -227,7 +227,7 @@ async fn serve_stream(
     Ok(())
 }
 
-/// Tells a pipe which executions its requests became, and when to leave. Never returns.
+/// Notifies a pipe of the executions that its requests became, and of the time to leave. Never returns.
 async fn send_news<W: tokio::io::AsyncWrite + Unpin>(
     output: &Output<W>,
     mut executions: mpsc::Receiver<(RequestId, ExecutionId)>,

@@ -1,9 +1,9 @@
 //! What a pipe remembers of the session of its client, so that another gateway can go on with it.
 //!
-//! - What the client told the gateway once: the handshake, its log level, its subscriptions. It is repeated.
+//! - What the client sends a gateway once: the handshake, its log level, its subscriptions. It is repeated.
 //! - Requests without an answer. Those that only read are sent again; the others are answered with an error, because
 //!   what they did is not known.
-//! - Requests of the gateway to the client. The client is told that they are cancelled, and a late answer is dropped: the next
+//! - Requests of the gateway to the client. The client is notified that they are cancelled, and a late answer is dropped: the next
 //!   gateway counts its requests from the beginning, and must not take it for the answer to one of its own.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::message::News;
 use crate::surface::{BuiltInTool, failed, with_hint};
 
-/// Requests that are remembered. A client with more in flight is not told of the rest.
+/// Requests that are remembered. A client with more in flight gets no answer to the rest.
 const OPEN_MAX: usize = 4_096;
 /// Longest request that is kept to be sent again.
 const REPEATED_BYTES_MAX: usize = 64 << 10;

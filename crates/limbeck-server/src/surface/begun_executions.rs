@@ -1,7 +1,7 @@
 //! News of executions that began for requests of one connection.
 //!
 //! A process that passes a client's messages on to this gateway has to know which execution a request became: if the
-//! gateway is killed, it tells its client.
+//! gateway is killed, it names the execution to its client.
 
 use limbeck_domain::ExecutionId;
 use rmcp::model::RequestId;

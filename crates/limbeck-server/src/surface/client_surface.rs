@@ -26,12 +26,12 @@ pub struct Surface {
     pub(super) rates: RateCounts,
     /// When the server was made.
     pub(super) started: Instant,
-    /// Hears of the executions of this connection's requests.
+    /// Is notified of the executions of this connection's requests.
     pub(super) begun: Option<BegunExecutions>,
 }
 
 impl Surface {
-    /// The same surface; `begun` hears of the executions of its requests.
+    /// The same surface; `begun` is notified of the executions of its requests.
     #[must_use]
     pub(super) fn reporting_begun(mut self, begun: Option<BegunExecutions>) -> Self {
         self.begun = begun;

@@ -120,7 +120,7 @@ pub(crate) struct Exchange<T> {
 }
 
 impl<T: Send + 'static> Exchange<T> {
-    /// Starts `work` for a client. `begun` hears of its executions, with the id of the request.
+    /// Starts `work` for a client. `begun` is notified of its executions, with the id of the request.
     pub(crate) fn begin(
         kind: RequestKind,
         answers: ClientCapabilities,

@@ -79,11 +79,11 @@ pub(crate) struct Lines<R, W, F> {
     pub(crate) output: Output<W>,
     /// An end of the input within this time after the last line leaves the output open for answers.
     pub(crate) piped_end: Duration,
-    /// Whether somebody still reads the output.
+    /// Whether the client still reads the output.
     pub(crate) is_read: F,
 }
 
-/// Serves one client on its lines until it leaves. `begun` hears of the executions of its requests.
+/// Serves one client on its lines until it leaves. `begun` is notified of the executions of its requests.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ where
     }
 }
 
-/// Returns when nobody reads the output any more.
+/// Returns when the output has no reader any more.
 async fn is_abandoned(is_read: impl Fn() -> bool) {
     while is_read() {
         sleep(LOOK).await;

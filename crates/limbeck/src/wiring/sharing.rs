@@ -80,7 +80,7 @@ pub(crate) fn health_place(invocation: &Invocation, url: &str) -> Option<Meeting
     Some(Meeting::new(state.with_file_name(DIRECTORY), identity))
 }
 
-/// Sockets of the gateways that use the state directory of this start, of whatever configuration.
+/// Sockets of the gateways that use the state directory of this start, of any configuration.
 pub(crate) fn sockets(invocation: &Invocation) -> Vec<PathBuf> {
     let directory = state_file(invocation).map(|state| state.with_file_name(DIRECTORY));
     let entries = directory.and_then(|directory| std::fs::read_dir(directory).ok());

@@ -85,7 +85,7 @@ mod tests {
         );
         let ended = finding(&status(Some(now_s - 1), false), now_s).unwrap();
         assert!(ended.finding.contains("has ended"));
-        // The controls: it is renewed, it lasts, it has no end, and there is none.
+        // The controls: it is renewed, it lasts, it has no end, and there is no sign-in.
         assert!(finding(&status(Some(now_s + 3_600), true), now_s).is_none());
         assert!(finding(&status(Some(now_s + 2 * SOON_S), false), now_s).is_none());
         assert!(finding(&status(None, false), now_s).is_none());

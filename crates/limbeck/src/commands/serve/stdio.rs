@@ -25,7 +25,7 @@ use crate::wiring::{
 
 /// How long a gateway whose own client has left waits for another client after the last one left.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a gateway that is told to end waits until its pipes have found another. Clients kill a process some two seconds
+/// How long a gateway that gets a signal to end waits until its pipes have found another. Clients kill a process some two seconds
 /// after they have asked it to end.
 const HANDOVER: Duration = Duration::from_millis(1_500);
 /// How often a pipe looks whether the owner of an execution is gone: the system closes the socket of a killed process a moment

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod ledger;
 pub mod limits;
 pub mod model;
+pub mod pin;
 pub mod plan;
 pub mod read;
 pub mod remember;
@@ -49,6 +50,7 @@ pub use ledger::{
 };
 pub use limits::ExecutionLimits;
 pub use model::ModelTerms;
+pub use pin::{PinDecision, PinFacts, PinnedDefinition};
 pub use plan::{
     AcceptedLines, ApprovalPlan, PLAN_CALL, PLAN_MANY_MAX, PlanConstant, PlanCount, PlanSite,
     PlanSource,

@@ -19,6 +19,7 @@ mod index;
 mod memory;
 mod model;
 mod outlook;
+pub mod pins;
 mod policy;
 mod question;
 mod read;

@@ -252,6 +252,16 @@ impl UpstreamPool {
         }
     }
 
+    /// Number of the connection over which a server's tools are listed; another number is another connection, perhaps to
+    /// another version of the server. `None` without one at this moment.
+    pub fn connection_number(&self, server: &ServerName) -> Option<u64> {
+        match &*self.entry_of(server).ok()? {
+            PoolEntry::Server(server) => server.connection_number(),
+            PoolEntry::InProcess(_) => Some(0),
+            PoolEntry::Disabled | PoolEntry::Unusable(_) => None,
+        }
+    }
+
     /// Whether requests to a server have headers: it is reached over HTTP.
     pub fn has_headers(&self, server: &ServerName) -> bool {
         match self.entry_of(server).as_deref() {

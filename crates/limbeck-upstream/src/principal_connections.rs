@@ -137,6 +137,11 @@ impl PrincipalConnections {
         self.own.report()
     }
 
+    /// Number of the open connection of the user who runs the gateway; `None` without one.
+    pub(crate) fn connection_number(&self) -> Option<u64> {
+        self.own.connection_number()
+    }
+
     pub(crate) async fn shutdown(&self) {
         let others: Vec<Arc<UpstreamServer>> = lock(&self.others).values().cloned().collect();
         join_all(

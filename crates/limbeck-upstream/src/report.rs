@@ -16,6 +16,8 @@ pub struct ToolList {
     /// Remaining fields of the tool definitions, by tool name: annotations, icons, `_meta` and others, as sent.
     /// At most 16 KiB per tool; more are left out as a whole.
     pub extras: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+    /// Hidden characters that were removed from the texts of a definition, by tool; only tools that had some.
+    pub hidden: BTreeMap<String, u32>,
     /// Tools left out, each with its reason: `tool 3: name is not a string`. Bounded and cleaned.
     pub dropped: Vec<String>,
     /// Whether the server has tools behind those listed. Then the last reason of `dropped` says why.

@@ -113,6 +113,11 @@ impl UpstreamServer {
         !has_connection && self.0.load.idle_since().is_some()
     }
 
+    /// Number of the open connection among all that there were; `None` without one.
+    pub(crate) fn connection_number(&self) -> Option<u64> {
+        lock(&self.0.life).connection_number()
+    }
+
     /// Waits for a place of `principal` among the calls that the server serves at a time.
     pub(crate) async fn place(&self, principal: Option<&Arc<str>>) -> Turn {
         let _queued = self.0.load.queue();

@@ -1,5 +1,6 @@
 //! Decoder of tool definitions, one by one, so that an invalid one does not hide the rest.
 
+mod hidden;
 mod messages;
 mod raw_tool;
 mod weight;
@@ -29,6 +30,7 @@ pub(crate) struct ToolDecoder<'a> {
     count: usize,
     tools: Vec<ToolDefinition>,
     extras: BTreeMap<String, Map<String, Value>>,
+    hidden: BTreeMap<String, u32>,
     /// Bytes and JSON values of all definitions so far.
     weight: DefinitionWeight,
     dropped: BoundedMessages,
@@ -48,6 +50,7 @@ impl<'a> ToolDecoder<'a> {
             count: 0,
             tools: Vec::new(),
             extras: BTreeMap::new(),
+            hidden: BTreeMap::new(),
             weight: DefinitionWeight::default(),
             dropped: BoundedMessages::default(),
             notes: BoundedMessages::default(),
@@ -90,6 +93,10 @@ impl<'a> ToolDecoder<'a> {
                 {
                     self.extras.insert(tool.id.tool.to_string(), extra);
                 }
+                let hidden = parsed.used().map(hidden::count).sum();
+                if hidden > 0 {
+                    self.hidden.insert(tool.id.tool.to_string(), hidden);
+                }
                 self.tools.push(tool);
             }
             Err(reason) => self.dropped.push(format!("tool {position}: {reason}")),
@@ -118,6 +125,7 @@ impl<'a> ToolDecoder<'a> {
         ToolList {
             tools: self.tools,
             extras: self.extras,
+            hidden: self.hidden,
             dropped: self.dropped.finish(),
             is_cut: self.is_cut,
             notes: self.notes.finish(),
@@ -279,6 +287,16 @@ mod tests {
                 "tool 8: duplicate field `name` at line 1 column 18",
             ]
         );
+    }
+
+    #[test]
+    fn hidden_characters_are_counted_before_they_are_removed() {
+        let list = decode(&[
+            r#"{"name":"plain","description":"a\nb"}"#,
+            "{\"name\":\"tags\",\"description\":\"a\u{e0041}\u{e0042}b\",\"inputSchema\":{\"title\":\"\\u200b\"}}",
+        ]);
+        assert_eq!(list.hidden, BTreeMap::from([("tags".to_owned(), 3)]));
+        assert_eq!(list.tools[1].description.as_deref(), Some("ab"));
     }
 
     #[test]

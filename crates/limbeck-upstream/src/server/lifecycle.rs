@@ -23,6 +23,8 @@ pub(super) struct ServerLifecycle {
     strikes: u32,
     pub(super) last_error: Option<Arc<UpstreamError>>,
     pub(super) crashes: CrashRecord,
+    /// Connections so far.
+    connections: u64,
 }
 
 pub(super) enum LifecyclePhase {
@@ -46,6 +48,7 @@ impl ServerLifecycle {
             strikes: 0,
             last_error: None,
             crashes: CrashRecord::default(),
+            connections: 0,
         }
     }
 
@@ -55,7 +58,10 @@ impl ServerLifecycle {
             return;
         }
         match connected {
-            Ok(connection) => self.phase = LifecyclePhase::Ready(connection.clone()),
+            Ok(connection) => {
+                self.connections += 1;
+                self.phase = LifecyclePhase::Ready(connection.clone());
+            }
             // The server works and needs a sign-in, which is no strike. The call after the sign-in connects
             // without a wait.
             Err(error @ UpstreamError::SignInNeeded { .. }) => {
@@ -66,6 +72,12 @@ impl ServerLifecycle {
                 self.fail(error.clone(), Instant::now(), back_off(self.strikes));
             }
         }
+    }
+
+    /// Number of the open connection; `None` without one.
+    pub(super) fn connection_number(&mut self) -> Option<u64> {
+        self.notice_crash();
+        matches!(self.phase, LifecyclePhase::Ready(_)).then_some(self.connections)
     }
 
     /// Notices that the connection ended since the last check.

@@ -43,7 +43,7 @@ pub(super) fn parse_tool(raw: &RawValue) -> Result<RawTool<'_>, String> {
 
 impl RawTool<'_> {
     /// The fields in [`USED`].
-    fn used(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn used(&self) -> impl Iterator<Item = &str> {
         let used = [
             self.name,
             self.title,

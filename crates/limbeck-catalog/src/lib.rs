@@ -46,6 +46,6 @@ pub use observed::{Observed, OutputShape, Provenance, Shape};
 pub use plan::{Plan, PlannedCall, PlannedFlow, PlannedTool, PlannedUnknown};
 pub use resolve::{ListedServers, ResolveError, Resolved};
 pub use result_reads::{ResultReads, text_input_warnings};
-pub use server::ServerTools;
+pub use server::{Off, ServerTools};
 pub use tool::{Detail, Tool};
 pub use validate::{AcceptedArguments, schema_mismatch};

@@ -9,7 +9,7 @@ use crate::bare_name::{self, BareName};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::nearest::{NEAREST_MAX, nearest, nearest_tools};
-use crate::server::{Match, ServerTools};
+use crate::server::{Match, Off, ServerTools};
 use crate::tool::Tool;
 
 /// Bytes of a name shown in a message.
@@ -146,16 +146,15 @@ pub enum ResolveError {
         /// Why it must not be used.
         absence: AbsentServer,
     },
-    /// The server's entry switches the tool off.
-    #[error(
-        "tool `{}` is switched off in the entry of server `{server}`",
-        shown(tool)
-    )]
+    /// The server's entry switches the tool off, or it is held.
+    #[error("{}", not_used(server, tool, *off))]
     SwitchedOff {
         /// The server.
         server: ServerName,
         /// The name as the program wrote it.
         tool: String,
+        /// Why it is not used.
+        off: Off,
         /// Tools of other servers that a name without a server fits as well.
         others: Vec<ToolId>,
     },
@@ -185,6 +184,11 @@ impl ResolveError {
             | Self::SwitchedOff { .. }
             | Self::AmbiguousTool { .. } => None,
         }
+    }
+
+    /// Whether the tool is held.
+    pub fn is_of_held_tool(&self) -> bool {
+        matches!(self, Self::SwitchedOff { off: Off::Held, .. })
     }
 
     /// Whether the name is ambiguous and the alias that an earlier Python system gave the first of the tools.
@@ -236,6 +240,14 @@ impl ResolveError {
                 shown(tool.server.as_str())
             )),
             Self::AbsentServer { absence, .. } => absence.hint.clone(),
+            Self::SwitchedOff {
+                server,
+                off: Off::Held,
+                ..
+            } => Some(format!(
+                "the user looks at the change with `limbeck pins diff {}` and accepts or rejects it; use another tool meanwhile",
+                shown(server.as_str())
+            )),
             Self::SwitchedOff { server, others, .. } => Some(match others.as_slice() {
                 [] => format!("the user switched it off; use another tool of `{server}`"),
                 others => format!(
@@ -288,6 +300,16 @@ impl From<ResolveError> for CallError {
             }
         }
         call
+    }
+}
+
+fn not_used(server: &ServerName, tool: &str, off: Off) -> String {
+    let tool = shown(tool);
+    match off {
+        Off::ByEntry => format!("tool `{tool}` is switched off in the entry of server `{server}`"),
+        Off::Held => format!(
+            "tool `{tool}` of server `{server}` is held: its definition is not one that was accepted"
+        ),
     }
 }
 
@@ -450,10 +472,11 @@ fn tool(
             note: note_so_far,
         }),
         // It counts as taken: a name that is a style of it must not run another tool in its place.
-        Match::Alias(_) | Match::Many(_) | Match::None if server.is_switched_off(name) => {
+        Match::Alias(_) | Match::Many(_) | Match::None if let Some(off) = server.off(name) => {
             Err(ResolveError::SwitchedOff {
                 server: server.name().clone(),
                 tool: name.to_owned(),
+                off,
                 others: Vec::new(),
             })
         }
@@ -557,11 +580,17 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
                     let note = Some(note(name, &tool.id().to_string()));
                     Ok(Resolved { tool, note })
                 }
-                BareName::SwitchedOff { server, others } => Err(ResolveError::SwitchedOff {
-                    server,
-                    tool: name.to_owned(),
-                    others,
-                }),
+                BareName::SwitchedOff { server, others } => {
+                    let tools = catalog.server(&server);
+                    Err(ResolveError::SwitchedOff {
+                        off: tools
+                            .and_then(|tools| tools.off(name))
+                            .unwrap_or(Off::ByEntry),
+                        server,
+                        tool: name.to_owned(),
+                        others,
+                    })
+                }
                 BareName::Uncertain {
                     tool,
                     unlisted,

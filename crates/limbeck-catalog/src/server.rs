@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use limbeck_domain::{ServerName, ToolDefinition, ToolId, ToolRules};
+use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId, ToolRules};
 
 use crate::names;
 use crate::observed::Observed;
@@ -28,6 +28,8 @@ struct Inner {
     names: Arc<NameIndex>,
     /// Names of tools that the server's entry switches off.
     switched_off: Arc<[Arc<str>]>,
+    /// Names of tools that are held, because their definition is not the one that was accepted.
+    held: Arc<[Arc<str>]>,
     /// Names of all tools of the server's list, those that are switched off or outside of a scope included: numbers of
     /// names count them.
     listed: Arc<[Arc<str>]>,
@@ -55,6 +57,15 @@ pub(crate) enum Match<T> {
     None,
 }
 
+/// Why a tool of a server is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Off {
+    /// The entry of its server switches it off.
+    ByEntry,
+    /// Its definition is not the one that was accepted.
+    Held,
+}
+
 impl ServerTools {
     /// Takes a server's list. Of several tools with the same name the first is kept.
     pub fn new(
@@ -78,6 +89,7 @@ impl ServerTools {
                 tools,
                 names: Arc::new(names),
                 switched_off: Arc::default(),
+                held: Arc::default(),
                 is_listed: true,
             }),
         }
@@ -92,6 +104,7 @@ impl ServerTools {
                 tools: Vec::new(),
                 names: Arc::default(),
                 switched_off: Arc::default(),
+                held: Arc::default(),
                 listed: Arc::default(),
                 is_listed: false,
             }),
@@ -126,6 +139,7 @@ impl ServerTools {
                 tools: inner.tools.clone(),
                 names: Arc::clone(&inner.names),
                 switched_off: switched_off.collect(),
+                held: Arc::default(),
                 listed,
                 is_listed: true,
             }),
@@ -137,18 +151,65 @@ impl ServerTools {
         &self.inner.switched_off
     }
 
-    /// Whether the server's entry switches off the tool with exactly this name.
-    pub(crate) fn has_switched_off(&self, name: &str) -> bool {
-        self.switched_off().iter().any(|tool| **tool == *name)
+    /// Names of the tools that are held.
+    pub fn held(&self) -> &[Arc<str>] {
+        &self.inner.held
     }
 
-    /// Whether `name` is a tool that the server's entry switches off, in any style.
+    /// The server without the tools in `held`. A call of one of them is refused as such, and its name is that of no other
+    /// tool. The hints of the tools for which `hints` returns some are replaced by those.
+    #[must_use]
+    pub fn holding(
+        &self,
+        held: &HashSet<Arc<str>>,
+        hints: impl Fn(&ToolId) -> Option<ToolAnnotations>,
+    ) -> Self {
+        let mut list = self.only(&|tool: &ToolId| !held.contains(&tool.tool));
+        if let Some(inner) = Arc::get_mut(&mut list.inner) {
+            for tool in &mut inner.tools {
+                if let Some(hints) = hints(tool.id()) {
+                    *tool = Arc::new(tool.with_annotations(hints));
+                }
+            }
+            let names = self.tools().iter().map(|tool| &tool.id().tool);
+            inner.held = names.filter(|name| held.contains(*name)).cloned().collect();
+        }
+        list
+    }
+
+    /// Why the tool with exactly this name is not used, where it is not.
+    pub(crate) fn off_exactly(&self, name: &str) -> Option<Off> {
+        if self.held().iter().any(|tool| **tool == *name) {
+            return Some(Off::Held);
+        }
+        let mut switched_off = self.switched_off().iter();
+        switched_off
+            .any(|tool| **tool == *name)
+            .then_some(Off::ByEntry)
+    }
+
+    /// Whether the tool with exactly this name is switched off or held.
+    pub(crate) fn has_switched_off(&self, name: &str) -> bool {
+        self.off_exactly(name).is_some()
+    }
+
+    /// Why the tool that `name` is, in any style, is not used, where it is not.
+    pub(crate) fn off(&self, name: &str) -> Option<Off> {
+        if let Some(off) = self.off_exactly(name) {
+            return Some(off);
+        }
+        if self.held().iter().any(|tool| is_style(tool, name)) {
+            return Some(Off::Held);
+        }
+        if self.switched_off().iter().any(|tool| is_style(tool, name)) {
+            return Some(Off::ByEntry);
+        }
+        self.numbered(name).and_then(|tool| self.off_exactly(tool))
+    }
+
+    /// Whether `name` is a tool that is switched off or held, in any style.
     pub(crate) fn is_switched_off(&self, name: &str) -> bool {
-        self.has_switched_off(name)
-            || self.switched_off().iter().any(|tool| is_style(tool, name))
-            || self
-                .numbered(name)
-                .is_some_and(|tool| self.has_switched_off(tool))
+        self.off(name).is_some()
     }
 
     /// Keeps only the tools for which `keep` returns true.
@@ -166,6 +227,7 @@ impl ServerTools {
                 tools,
                 names: Arc::new(names),
                 switched_off: Arc::clone(&self.inner.switched_off),
+                held: Arc::clone(&self.inner.held),
                 listed: Arc::clone(&self.inner.listed),
                 is_listed: self.inner.is_listed,
             }),
@@ -186,6 +248,7 @@ impl ServerTools {
                 tools: inner.tools.iter().map(taught).collect(),
                 names: Arc::clone(&inner.names),
                 switched_off: Arc::clone(&inner.switched_off),
+                held: Arc::clone(&inner.held),
                 listed: Arc::clone(&inner.listed),
                 is_listed: inner.is_listed,
             }),

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use limbeck_domain::{CallError, CompactArguments, EffectClass, Language, ToolDefinition, ToolId};
+use limbeck_domain::{
+    CallError, CompactArguments, EffectClass, Language, ToolAnnotations, ToolDefinition, ToolId,
+};
 use serde::Serialize as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -65,6 +67,28 @@ impl Tool {
     /// Replaces the observations of the tool's results.
     pub fn with_observations(&self, observed: Observed) -> Self {
         Self::with(Arc::clone(&self.defined), Some(ObservedType::new(observed)))
+    }
+
+    /// The same tool with other hints: those of its server are not believed. What was observed of its results stays.
+    #[must_use]
+    pub fn with_annotations(&self, annotations: ToolAnnotations) -> Self {
+        let defined = Defined {
+            definition: ToolDefinition {
+                annotations,
+                ..self.definition().clone()
+            },
+            hash: OnceLock::from(self.hash().to_owned()),
+            check: OnceLock::new(),
+            output_check: OnceLock::new(),
+        };
+        Self {
+            defined: Arc::new(defined),
+            observed_type: self
+                .observed()
+                .map(|observed| ObservedType::new(observed.clone())),
+            typescript: OnceLock::new(),
+            python: OnceLock::new(),
+        }
     }
 
     fn with(defined: Arc<Defined>, observed_type: Option<ObservedType>) -> Self {

@@ -156,6 +156,9 @@ pub struct Approval {
     /// Reason that the rule gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How the definition of the tool differs from the one that was accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// Line of the call in the program, from 1, where the check found one call of this tool alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,

@@ -73,6 +73,7 @@ mod tests {
 
     fn approval(number: u32, execution: &str, line: Option<u32>) -> Approval {
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new(format!("ap_{number:032x}")),
             execution: ExecutionId::new(execution),
             call: CallId(number),

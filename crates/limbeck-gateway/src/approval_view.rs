@@ -48,6 +48,9 @@ pub struct ApprovalView<'a> {
     rule: Option<&'a str>,
     preset: Option<&'a str>,
     reason: Option<&'a str>,
+    /// How the definition of the tool differs from the accepted one.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    changed: &'a [String],
     /// Pending approvals of the same execution, tool, definition, class and line, beside this one.
     similar: usize,
     channels: &'a [ApprovalChannel],
@@ -170,6 +173,7 @@ impl<'a> ApprovalView<'a> {
             rule: approval.rule.as_deref(),
             preset: approval.preset.as_deref(),
             reason: approval.reason.as_deref(),
+            changed: &approval.changed,
             similar,
             channels: &approval.terms.channels,
             approvers: &approval.terms.approvers,
@@ -342,6 +346,7 @@ mod tests {
 
     fn approval(number: u32, arguments: &str) -> Approval {
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new(format!("ap_{number:032x}")),
             execution: ExecutionId::new("ex_1"),
             call: CallId(number),

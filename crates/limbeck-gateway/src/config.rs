@@ -12,6 +12,7 @@ use limbeck_upstream::embeddings::EmbeddingsSpec;
 use crate::admission::AdmissionSize;
 use crate::ledger::ClientListing;
 use crate::models::ModelsConfig;
+use crate::pins::lock::PinLock;
 use crate::server_source::ServerSource;
 
 /// Parts and settings of a gateway.
@@ -40,6 +41,8 @@ pub struct GatewayConfig {
     pub models: ModelsConfig,
     /// Text that the ledger counts as read by a model before its first call.
     pub client_listing: ClientListing,
+    /// Definitions of tools that the lock file of the repository has.
+    pub pin_lock: PinLock,
 }
 
 /// Wall-clock limits of executions as requests meet them, in milliseconds.

@@ -2,6 +2,7 @@
 
 mod paused;
 mod people;
+mod pinned;
 
 pub use people::NoRule;
 
@@ -42,6 +43,7 @@ use crate::ledger::{self, Ledger};
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
 use crate::models::Models;
+use crate::pins::judge::PinRules;
 use crate::policy_in_force::{PolicyInForce, PolicyReading};
 use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
@@ -89,11 +91,22 @@ impl Gateway {
             embeddings,
             models,
             client_listing,
+            pin_lock,
         } = config;
+        let pin_rules = PinRules {
+            preset: policy.rules.preset(),
+            lock: Arc::new(pin_lock),
+        };
         let upstreams = Arc::new(upstreams);
         let better_direct = better_direct(&store, &sources).await;
-        let live_catalog =
-            LiveCatalog::open(Arc::clone(&upstreams), store.clone(), sources, notices).await;
+        let live_catalog = LiveCatalog::open(
+            Arc::clone(&upstreams),
+            store.clone(),
+            sources,
+            notices,
+            pin_rules,
+        );
+        let live_catalog = live_catalog.await;
         let exposure = Arc::new(Exposure::new(live_catalog.clone(), better_direct));
         let embeddings = Arc::new(Embeddings::start(embeddings, &live_catalog, &store));
         let ledger = Arc::new(Ledger::new(
@@ -420,6 +433,12 @@ impl Gateway {
     /// Calls that wait are decided again, and when it returns none is sent any more that the new policy denies. Calls that
     /// their servers have are not affected.
     pub async fn replace_policy(&self, policy: Policy, reading: PolicyReading) {
+        let live_catalog = &self.parts.broker.live_catalog;
+        // Before the policy: what the new preset holds is not called by it.
+        live_catalog.judge_by(PinRules {
+            preset: policy.rules.preset(),
+            ..live_catalog.pin_rules()
+        });
         self.parts.broker.policy.replace(policy, reading).await;
         self.parts.ledger.note_policy(self.can_pause());
         // Clients list a tool more or less where calls are asked about.

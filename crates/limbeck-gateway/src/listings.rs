@@ -107,6 +107,7 @@ impl Listings {
                 .map(|tool| ToolReport::of(tool, changed.get(&*tool.id().tool).copied()))
                 .collect(),
             dropped: self.live_catalog.dropped(name),
+            held: self.live_catalog.held(name),
             switched_off: catalog
                 .server(name)
                 .map(|server| {

@@ -10,6 +10,7 @@
 
 mod absent;
 mod changes;
+mod held;
 mod refresh;
 mod snapshot;
 
@@ -28,7 +29,9 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::pins;
+use crate::pins::judge::PinRules;
 use crate::server_source::ServerSource;
+pub use held::PinVerdict;
 use refresh::log_list_error;
 pub(crate) use snapshot::KnownServer;
 use snapshot::Snapshot;
@@ -67,6 +70,8 @@ struct Listed {
     asked: Mutex<Freshness>,
     /// Time of the last list request.
     asked_at: RwLock<Instant>,
+    /// The last list that was received: when, and over which connection.
+    received: RwLock<Option<(Instant, Option<u64>)>>,
     /// Time when a search first waited for its list: all searches together wait once for a server that hangs.
     awaited_since: OnceLock<Instant>,
     /// Whether a task waits for `asked` to list the server again after a change.
@@ -87,17 +92,25 @@ impl LiveCatalog {
         store: Store,
         sources: Vec<ServerSource>,
         notices: Vec<String>,
+        rules: PinRules,
     ) -> Self {
         let events = upstreams.subscribe();
+        let snapshot = Snapshot {
+            pin_rules: rules,
+            ..Snapshot::default()
+        };
         let inner = Arc::new(Inner {
             upstreams,
             store,
             servers: RwLock::default(),
-            snapshot: RwLock::default(),
+            snapshot: RwLock::new(snapshot),
             starts: Semaphore::new(STARTS_MAX),
             listings: watch::Sender::new(0),
         });
         tokio::spawn(changes::follow(Arc::downgrade(&inner), events));
+        // Before the pins are read: what another process changes meanwhile is read again.
+        let seen = inner.store.pin_changes().await.ok();
+        tokio::spawn(held::follow(Arc::downgrade(&inner), seen));
         let catalog = Self { inner };
         let known = catalog.known(sources).await;
         catalog.change(&[], known, notices);
@@ -241,7 +254,7 @@ impl LiveCatalog {
     pub(crate) fn changed(&self, server: &ServerName) -> BTreeMap<String, u64> {
         let snapshot = self.inner.read();
         let pins = snapshot.pins.get(server).into_iter().flatten();
-        pins.filter_map(|(tool, pin)| Some((tool.clone(), pin.changed_us?)))
+        pins.filter_map(|(tool, pin)| Some((tool.clone(), pin.facts.changed_us?)))
             .collect()
     }
 
@@ -417,9 +430,19 @@ impl Listed {
                 None => Freshness::Unknown,
             }),
             asked_at: RwLock::new(Instant::now()),
+            received: RwLock::default(),
             awaited_since: OnceLock::new(),
             renewing: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that the list is known over this connection; `None` where it cannot be asked for.
+    fn note_received(&self, connection: Option<u64>) {
+        let received = Some((Instant::now(), connection));
+        *self
+            .received
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = received;
     }
 
     fn asked_at(&self) -> Instant {

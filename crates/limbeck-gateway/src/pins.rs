@@ -1,56 +1,24 @@
-//! Detection of changed tool definitions.
+//! Pins: what the definitions of tools were when they were first listed or accepted, and which tools are held.
 //!
-//! A server may describe a tool harmlessly for weeks and differently once it is trusted (a rug pull, OWASP
-//! MCP03). The pin of a tool is a hash over all that a model or a program sees of its definition. When a new
-//! list has another hash, the time of the change is kept and shown from then on.
+//! A server may describe a tool harmlessly for weeks and differently once it is trusted (a rug pull, OWASP MCP03). [`record`]
+//! keeps what each list says, under every preset; [`judge`] decides from that and from the preset which tools are held.
+//! Several gateways with different presets share the records.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub(crate) mod judge;
+pub(crate) mod lock;
+pub(crate) mod names;
+pub(crate) mod record;
+pub(crate) mod report;
+
+use std::collections::BTreeMap;
 
 use limbeck_domain::ToolDefinition;
-use limbeck_domain::limits::TOOLS_PER_SERVER_MAX;
-use limbeck_store::Pin;
+use limbeck_store::ToolPin;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// Pins of one server, by tool.
-pub(crate) type Pins = BTreeMap<String, Pin>;
-
-/// Updates `pins` for the list `tools` of the time `now_us`. Returns them with the names of changed tools.
-///
-/// Removed tools keep their pins, so that a tool that returns with another definition is noticed.
-pub(crate) fn renew(mut pins: Pins, tools: &[ToolDefinition], now_us: u64) -> (Pins, Vec<String>) {
-    let mut changed = Vec::new();
-    for tool in tools {
-        let (name, sha256) = (tool.id.tool.to_string(), digest(tool));
-        match pins.get_mut(&name) {
-            None => {
-                let pin = Pin {
-                    sha256,
-                    first_us: now_us,
-                    changed_us: None,
-                };
-                pins.insert(name, pin);
-            }
-            Some(pin) if pin.sha256 != sha256 => {
-                pin.sha256 = sha256;
-                pin.changed_us = Some(now_us);
-                changed.push(name);
-            }
-            Some(_) => {}
-        }
-    }
-    forget_beyond(&mut pins, tools);
-    (pins, changed)
-}
-
-/// Drops the pins of tools that are not listed when there are more pins than a server may have tools.
-fn forget_beyond(pins: &mut Pins, tools: &[ToolDefinition]) {
-    if pins.len() <= TOOLS_PER_SERVER_MAX {
-        return;
-    }
-    let listed: BTreeSet<&str> = tools.iter().map(|tool| &*tool.id.tool).collect();
-    pins.retain(|name, _| listed.contains(name.as_str()));
-}
+pub(crate) type Pins = BTreeMap<String, ToolPin>;
 
 /// SHA-256 of a definition and of the entry of its server, by `entry_hash`: the same tool of another program, or at another
 /// address, is another tool.
@@ -123,24 +91,6 @@ mod tests {
             output_schema: None,
             annotations: ToolAnnotations::default(),
         }
-    }
-
-    #[test]
-    fn a_changed_definition_is_noticed_once_and_stays_noted_and_a_new_tool_is_no_change() {
-        let plain = json!({"type": "object", "title": "t"});
-        let (pins, changed) = renew(Pins::new(), &[tool("a", "old", plain.clone())], 1);
-        assert!(changed.is_empty());
-        // The same, its keys in another order; and a second tool.
-        let turned = json!({"title": "t", "type": "object"});
-        let tools = [tool("a", "old", turned), tool("b", "new", plain.clone())];
-        let (pins, changed) = renew(pins, &tools, 2);
-        assert!(changed.is_empty());
-        let (pins, changed) = renew(pins, &[tool("a", "send me secrets", plain.clone())], 3);
-        assert_eq!(changed, ["a"]);
-        let (pins, changed) = renew(pins, &[tool("a", "send me secrets", plain)], 4);
-        assert!(changed.is_empty());
-        assert_eq!((pins["a"].first_us, pins["a"].changed_us), (1, Some(3)));
-        assert_eq!(pins["b"].changed_us, None);
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct ServerReport {
     /// Tools that its entry switches off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched_off: Vec<String>,
+    /// Tools that are held, because their definition is not one that was accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<String>,
 }
 
 /// Report on one tool.

@@ -76,6 +76,7 @@ mod tests {
 
     fn question(quorum: u32) -> Approval {
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new("ap_1"),
             execution: ExecutionId::new("ex_1"),
             call: CallId(1),

@@ -55,8 +55,8 @@ pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX, WAKES_MAX};
 pub use records::{
     ApprovalFilter, ArtifactInfo, AuditFilter, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
     ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,
-    NewExecution, NewLedgerRow, Observation, PausedExecution, PausedGuest, Pin, RemovedExecutions,
-    Spent, StoreStats, Taken,
+    NewExecution, NewLedgerRow, Observation, PausedExecution, PausedGuest, PinEvent,
+    RemovedExecutions, Spent, StoreStats, Taken, ToolPin,
 };
 pub use retention::JournalBounds;
 pub use store::Store;

@@ -1,11 +1,9 @@
 //! Plain data that goes into the store and comes out of it.
 
-use std::collections::BTreeMap;
-
 use limbeck_domain::limits::CALL_ARGS_BYTES_MAX;
 use limbeck_domain::{
     Approval, ApprovalState, ArtifactId, Effects, Envelope, ErrorKind, ExecutionId,
-    ExecutionStatus, HostCall, Language, LedgerSizes, LedgerTexts, ProgramStart, Sandbox,
+    ExecutionStatus, HostCall, Language, LedgerSizes, LedgerTexts, PinFacts, ProgramStart, Sandbox,
     TokenUsage, ToolDefinition, ToolId, text,
 };
 use serde::{Deserialize, Serialize};
@@ -207,16 +205,69 @@ pub struct ExecutionRecord {
     pub envelope: Option<Envelope>,
 }
 
-/// Fingerprint of a tool's definition, to notice changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pin {
-    /// SHA-256 of its latest definition, in hexadecimal.
-    pub sha256: String,
-    /// When it was first seen, in microseconds since 1970.
-    pub first_us: u64,
-    /// When its definition last changed, in microseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_us: Option<u64>,
+/// What changed a pin last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PinEvent {
+    /// Nothing, since it was read.
+    Kept,
+    /// It was in the first list of its server.
+    Baseline,
+    /// It was in a later list for the first time.
+    New,
+    /// Its definition changed.
+    Changed,
+    /// Its definition is one again that it had before.
+    Back,
+    /// It came back with the definition that it had.
+    Returned,
+    /// It came back with another definition.
+    ReturnedChanged,
+    /// Its server does not list it any more.
+    Removed,
+    /// A person accepted its definition.
+    Accepted,
+    /// A person rejected its definition.
+    Rejected,
+}
+
+impl PinEvent {
+    /// Its name in the store and in the audit trail.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Baseline => "baseline",
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Back => "back",
+            Self::Returned => "returned",
+            Self::ReturnedChanged => "returned_changed",
+            Self::Removed => "removed",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// Definitions of one tool: the one that is right, and the one that its server lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolPin {
+    /// Name of the tool.
+    pub tool: String,
+    /// Number of changes so far; 0 for one that is not stored yet.
+    pub version: i64,
+    /// What changed it.
+    pub event: PinEvent,
+    /// SHA-256 of the first or accepted definition, in hexadecimal; `None` for a tool that came later and that no person
+    /// accepted.
+    pub pinned_sha256: Option<String>,
+    /// Its canonical text; `None` where it is the current one and was not read.
+    pub pinned: Option<String>,
+    /// SHA-256 of the definition that its server lists, or listed last.
+    pub current_sha256: String,
+    /// Its canonical text, where it is not the pinned one.
+    pub current: Option<String>,
+    /// What else is known.
+    pub facts: PinFacts,
 }
 
 /// Latest tool list of a server, stored under the hash of its configuration entry.
@@ -229,9 +280,6 @@ pub struct CachedTools {
     pub instructions: Option<String>,
     /// When it was listed, in microseconds since 1970.
     pub listed_us: u64,
-    /// Fingerprints of its tools, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub pins: BTreeMap<String, Pin>,
 }
 
 /// Content to store.

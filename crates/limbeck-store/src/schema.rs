@@ -373,7 +373,8 @@ const MIGRATIONS: &[&str] = &["
     CREATE TRIGGER budget_run_removed AFTER DELETE ON execution BEGIN
         DELETE FROM budget_use WHERE execution = old.row AND execution > 0;
     END;
-"];
+",
+crate::tables::tool_pins::SCHEMA];
 
 /// Newest format that this program reads, and the one it writes.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;

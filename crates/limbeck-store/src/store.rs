@@ -21,6 +21,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tool_lists;
+mod tool_pins;
 mod writing;
 
 use std::fmt;

@@ -23,3 +23,4 @@ pub(crate) mod skills;
 pub(crate) mod state;
 pub(crate) mod timestamp;
 pub(crate) mod tool_lists;
+pub(crate) mod tool_pins;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use limbeck_domain::{Expose, ServerName, Tier, ToolRules, limits};
-use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ModelsConfig, ServerSource};
+use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ModelsConfig, PinLock, ServerSource};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::{Classes, Policy};
 use limbeck_store::Store;
@@ -177,6 +177,7 @@ impl World {
             models: self.models,
             policy,
             client_listing: |_, _, _| serde_json::Value::Null,
+            pin_lock: PinLock::default(),
         };
         Gateway::start_within(config, self.bounds).await
     }

@@ -7,6 +7,7 @@ mod auth;
 mod health;
 mod ledger;
 mod own_servers;
+mod pins;
 mod policy;
 mod serve;
 mod setup;
@@ -34,6 +35,9 @@ pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use health::HealthArgs;
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
+pub(crate) use pins::{
+    PinsArgs, PinsCommand, PinsDecideArgs, PinsDiffArgs, PinsLockArgs, PinsVerifyArgs,
+};
 pub(crate) use policy::{
     PolicyBacktestArgs, PolicyBudgetsArgs, PolicyCheckArgs, PolicyClassesArgs, PolicyCommand,
     PolicyExplainArgs, PolicyExportArgs, PolicySuggestArgs,
@@ -154,6 +158,8 @@ pub(crate) enum Command {
     Remove(RemoveArgs),
     /// Show servers that a repository adds, and trust them
     Trust(TrustArgs),
+    /// Show which definitions of tools changed, and accept or reject them
+    Pins(PinsArgs),
     /// Check the rules about calls, explain a decision, and decide about recorded calls again
     Policy {
         #[command(subcommand)]

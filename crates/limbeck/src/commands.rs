@@ -12,6 +12,7 @@ mod health;
 mod learn;
 mod ledger;
 mod own_servers;
+mod pins;
 mod policy;
 mod questions;
 mod reconcile;

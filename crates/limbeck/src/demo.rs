@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{Envelope, Expose, ServerName, Tier, TokenCount, TokenUsage, ToolRules};
 use limbeck_gateway::{
-    Gateway, GatewayConfig, InnerCall, ModelsConfig, ServerSource, inner_calls, ledger,
+    Gateway, GatewayConfig, InnerCall, ModelsConfig, PinLock, ServerSource, inner_calls, ledger,
 };
 use limbeck_policy::{Classes, Policy};
 use limbeck_server::surface::{McpServer, client_listing};
@@ -83,6 +83,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
         embeddings: None,
         models: ModelsConfig::default(),
         client_listing,
+        pin_lock: PinLock::default(),
     })
     .await)
 }

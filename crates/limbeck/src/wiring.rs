@@ -5,6 +5,7 @@ mod default_preset;
 mod embeddings;
 mod models;
 mod notify;
+mod pin_lock;
 mod redaction;
 mod reload;
 mod servers;
@@ -19,6 +20,7 @@ pub(crate) use configuration::{
 pub(crate) use default_preset::{WayIn, presets_by_way};
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use models::models_config;
+pub(crate) use pin_lock::{pin_lock, read_pin_lock};
 pub(crate) use reload::ConfigurationFiles;
 #[cfg(unix)]
 pub(crate) use sharing::{SharedPlace, health_place, meeting_of, sockets};
@@ -30,7 +32,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{CallCode, CallError, Tier};
-use limbeck_gateway::{Gateway, GatewayConfig, ModelsConfig};
+use limbeck_gateway::{Gateway, GatewayConfig, ModelsConfig, PinLock};
 use limbeck_launcher::{Launcher, PoolSize, Pools, SandboxFloor, WorkerProgram};
 use limbeck_policy::Policy;
 use limbeck_server::surface::client_listing;
@@ -239,6 +241,7 @@ impl GatewaySession {
             embeddings,
             models,
             client_listing,
+            pin_lock: pin_lock(invocation),
         })
         .await;
         let (notifiers, problem) = notifiers(&configuration.settings, &secrets);
@@ -290,6 +293,7 @@ impl GatewaySession {
             embeddings: None,
             models: ModelsConfig::default(),
             client_listing,
+            pin_lock: PinLock::default(),
         })
         .await;
         Ok(Self {

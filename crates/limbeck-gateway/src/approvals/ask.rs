@@ -287,6 +287,7 @@ impl Broker {
         };
         let class = question.class();
         Ok(Approval {
+            changed: self.context().live_catalog.differences(tool.id()),
             id: mint_id().map_err(|error| {
                 let message = format!("the system gave no random id for a question: {error}");
                 CallError::new(CallCode::GatewayFault, message)

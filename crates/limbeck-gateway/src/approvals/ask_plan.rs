@@ -104,6 +104,7 @@ impl Broker {
         let arguments = serde_json::to_string(&plan).unwrap_or_default();
         let now = now_us();
         let approval = Approval {
+            changed: Vec::new(),
             id: mint_id().map_err(|error| {
                 let message = format!("the system gave no random id for a question: {error}");
                 ProgramError::new(ErrorKind::Gateway, message)

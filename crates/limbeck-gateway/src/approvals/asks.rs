@@ -93,7 +93,7 @@ impl Asks {
     }
 
     /// The question that the journal has of a call.
-    pub(super) fn recorded(&self, call: CallId) -> Option<&ApprovalId> {
+    pub(crate) fn recorded(&self, call: CallId) -> Option<&ApprovalId> {
         self.recorded.get(&call)
     }
 

@@ -347,6 +347,7 @@ mod tests {
 
     fn approval(class: EffectClass, channels: &[ApprovalChannel]) -> Approval {
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new("ap_1"),
             execution: ExecutionId::new("ex_1"),
             call: CallId(1),

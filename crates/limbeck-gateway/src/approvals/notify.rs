@@ -207,6 +207,7 @@ mod tests {
     fn approval(execution: &str, approvers: &[&str]) -> Approval {
         let list: Vec<String> = approvers.iter().map(|it| (*it).to_owned()).collect();
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new("ap_1"),
             execution: ExecutionId::new(execution),
             call: CallId(1),

@@ -35,6 +35,9 @@ const LINES_AROUND: u32 = 2;
 const LINE_BYTES_MAX: usize = 200;
 /// Most bytes shown of the reason of a rule.
 const REASON_BYTES_MAX: usize = 500;
+/// Changes of the tool's definition that are shown, and the bytes of each.
+const CHANGES_MAX: usize = 8;
+const CHANGE_BYTES_MAX: usize = 400;
 /// What is kept free for everything but the arguments.
 const OTHER_BYTES: usize = 16 << 10;
 
@@ -86,6 +89,10 @@ pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String
     let mut text = headline(question);
     for warning in warnings(question, &arguments) {
         let _ = write!(text, "\n  Warning: {warning}");
+    }
+    for change in approval.changed.iter().take(CHANGES_MAX) {
+        let change = line(change, CHANGE_BYTES_MAX);
+        let _ = write!(text, "\n  The tool changed: {change}.");
     }
     arguments.write(&mut text, question.origins, width.0);
     if let Some(previous) = question.previous {

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
+use limbeck_catalog::Tool;
 use limbeck_domain::{CallCode, CallError, HostCall, ToolTarget};
+use limbeck_policy::Question;
 
 use super::Broker;
 use super::answer_budget::{CALL_BYTES_MIN, Work};
@@ -32,9 +34,17 @@ impl Broker {
             let mut room = Some(self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await);
             let edited = approved.as_ref().and_then(|it| it.edited.as_deref());
             let arguments = edited.unwrap_or(&call.body);
-            let prepared = self
-                .prepare_or_ask(target, call.id, arguments, approved.as_ref())
-                .await?;
+            let prepared = self.prepare_or_ask(target, call.id, arguments, approved.as_ref());
+            let prepared = match prepared.await {
+                Err(refused) if refused.error.code == CallCode::Denied => {
+                    let asked = self
+                        .held_and_asked(call, arguments, approved.as_deref())
+                        .await;
+                    let (tool, question) = asked.ok_or(refused)?;
+                    Prepared::Ask { tool, question }
+                }
+                prepared => prepared?,
+            };
             let repeated = match &prepared {
                 Prepared::Call(prepared) if approved.is_none() => {
                     let question = self.repeated(call, &prepared.decided.permit);
@@ -115,6 +125,23 @@ impl Broker {
             self.list_for(&tool.id().server, target).await?;
         }
         Err(RefusedCall::unsettled(target))
+    }
+
+    /// The new question about a call whose tool was changed and held after a person was asked about it, in this process or
+    /// before the execution was continued.
+    async fn held_and_asked(
+        &self,
+        call: &HostCall,
+        arguments: &str,
+        approved: Option<&Approved>,
+    ) -> Option<(Arc<Tool>, Box<Question>)> {
+        if let Some(Approved { ticket, .. }) = approved {
+            let asked = (&ticket.tool, ticket.pin.as_deref());
+            return self.question_about_held(call, arguments, asked);
+        }
+        let id = self.asks.recorded(call.id)?;
+        let earlier = self.context.store.approval(id).await.ok()??;
+        self.question_about_held(call, arguments, (&earlier.tool, None))
     }
 
     /// Ends a question whose answer does not fit the call any more.

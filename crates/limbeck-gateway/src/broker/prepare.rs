@@ -137,6 +137,7 @@ impl Broker {
         approved: Option<&Arc<Approved>>,
     ) -> Result<Prepared, RefusedCall> {
         let resolved = self.resolve(target).await?;
+        let resolved = self.checked(target, resolved).await?;
         // Before validation and policy: a person is asked about what would be sent.
         let redacted = self.context.upstreams.redaction().arguments(arguments);
         let redacted = redacted.map_err(|shape| {
@@ -228,7 +229,15 @@ impl Broker {
     /// it. The answer does not depend on tools outside of the scope: it does not show which of them exist.
     pub(super) async fn resolve(&self, target: &ToolTarget) -> Result<Resolved, RefusedCall> {
         let live_catalog = &self.context.live_catalog;
-        let error = match self.find(target).await? {
+        let mut found = self.find(target).await?;
+        if let Err(ResolveError::SwitchedOff { server, .. }) = &found
+            && found.as_ref().is_err_and(ResolveError::is_of_held_tool)
+        {
+            // The user may have accepted its definition a moment ago, in another process.
+            live_catalog.read_pins(server).await;
+            found = self.find(target).await?;
+        }
+        let error = match found {
             Ok(resolved) => return Ok(resolved),
             Err(error) => error,
         };
@@ -254,6 +263,52 @@ impl Broker {
         }
         let found = self.find(target).await?;
         found.map_err(|error| self.unresolved(target, error))
+    }
+
+    /// The tool by a list that says what its definition is now, where a changed definition holds it.
+    async fn checked(
+        &self,
+        target: &ToolTarget,
+        resolved: Resolved,
+    ) -> Result<Resolved, RefusedCall> {
+        let tool = resolved.tool.id();
+        let checked = self.context.live_catalog.check_before_call(&tool.server);
+        match checked.await {
+            Ok(false) => Ok(resolved),
+            Ok(true) => self.resolve(target).await,
+            Err(error) => Err(RefusedCall::of(&resolved.tool, error.to_call_error(tool))),
+        }
+    }
+
+    /// The question about a call that a person was asked about before its tool was changed and held. `asked` is the tool and
+    /// the pin of the earlier question. `None` where the tool is not held, where the person was asked about this definition
+    /// already, and where the policy would not ask: then the call fails as one of a held tool.
+    pub(super) fn question_about_held(
+        &self,
+        call: &HostCall,
+        arguments: &str,
+        (asked, pin): (&ToolId, Option<&str>),
+    ) -> Option<(Arc<Tool>, Box<Question>)> {
+        let live_catalog = &self.context.live_catalog;
+        let tool = live_catalog.held_tool(asked)?;
+        if pin == Some(live_catalog.pin_of(&tool).as_str()) {
+            return None;
+        }
+        let key = self.key_of(tool.id(), call.id);
+        let arguments = match &key {
+            Some(key) => key.added_to(arguments).ok()?,
+            None => arguments.into(),
+        };
+        let accepted = tool.accept(&arguments, self.language).ok()?;
+        let call = ToolCall {
+            tool: tool.id().clone(),
+            arguments: accepted.arguments,
+            effect: tool.effect(),
+        };
+        match self.decide_or_ask(call, &tool, None, None).ok()? {
+            Err(question) => Some((tool, question)),
+            Ok(_) => None,
+        }
     }
 
     /// Looks the name up in the lists that are here. What the indexes of names do not have is looked for in the turns of the

@@ -9,7 +9,7 @@ use limbeck_upstream::{ToolList, UnusableKind, UpstreamError};
 
 use super::{Freshness, Inner, Listed, START_QUEUE, ToolExtras};
 use crate::clock::now_us;
-use crate::pins;
+use crate::pins::Pins;
 
 impl Inner {
     /// Lists `server`, unless that was done in this process already.
@@ -34,6 +34,7 @@ impl Inner {
             is_cut,
             instructions,
             extras,
+            hidden,
             ..
         } = list?;
         if !self.is_current(&listed) {
@@ -41,16 +42,13 @@ impl Inner {
             return Ok(());
         }
         let listed_us = now_us();
-        let known = self.read().pins.get(server).cloned().unwrap_or_default();
-        let (pins, changed) = pins::renew(known, &tools, listed_us);
-        for tool in changed {
-            tracing::warn!(%server, tool, "the definition of a tool changed since it was last listed");
-        }
+        let pins = self
+            .record_pins(&listed, &tools, &hidden, is_cut, listed_us)
+            .await;
         let cached = CachedTools {
             tools,
             instructions,
             listed_us,
-            pins,
         };
         if let Err(error) = self
             .store
@@ -59,7 +57,11 @@ impl Inner {
         {
             tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
         }
-        self.replace(&listed, cached, (dropped, is_cut), extras);
+        let connection = self.upstreams.connection_number(server);
+        if connection.is_some() {
+            listed.note_received(connection);
+        }
+        self.replace(&listed, cached, pins, (dropped, is_cut), extras);
         *freshness = Freshness::Fresh;
         Ok(())
     }
@@ -88,6 +90,7 @@ impl Inner {
         &self,
         listed: &Arc<Listed>,
         list: CachedTools,
+        pins: Pins,
         (dropped, is_cut): (Vec<String>, bool),
         extras: ToolExtras,
     ) {
@@ -96,7 +99,7 @@ impl Inner {
             return;
         }
         let server = &listed.source.name;
-        snapshot.pins.insert(server.clone(), list.pins);
+        snapshot.pins.insert(server.clone(), pins);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);
         if is_cut {

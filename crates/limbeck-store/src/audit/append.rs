@@ -11,7 +11,7 @@ use super::chain::{self, FIRST, Link, hex};
 use super::checkpoint::Checkpoints;
 use super::newest::Newest;
 use super::noted::AuditEvent;
-use super::record::{Event, Head, Line};
+use super::record::{Event, Head, Line, PinRow};
 use super::segments;
 use crate::options::LineRedactor;
 use crate::tables::timestamp::{from_stored, to_stored};
@@ -211,6 +211,11 @@ impl<'a> Batch<'a> {
             "event" => Ok(serde_json::from_str(&note.detail)
                 .ok()
                 .map(|noted: AuditEvent| (noted.principal.clone(), Event::noted(&noted, salt)))),
+            // The lists of tools are the gateway's and no principal's.
+            "pin" => Ok(pin(self.transaction, note)?.map(|event| (NO_PRINCIPAL.to_owned(), event))),
+            "pins" => {
+                Ok(pins(self.transaction, note)?.map(|event| (NO_PRINCIPAL.to_owned(), event)))
+            }
             // A newer version may note more; what this one cannot read is not passed over in silence.
             _ => Ok(Some((NO_PRINCIPAL.to_owned(), Event::unknown(&note.kind)))),
         }
@@ -335,6 +340,40 @@ fn start(
             let (client, start): (String, Option<String>) = (row.get(2)?, row.get(3)?);
             let start = start.and_then(|start| serde_json::from_str(&start).ok());
             Ok((principal, Event::start(&id, &client, start.as_ref())))
+        })
+        .optional()
+}
+
+/// The change of one pin. One that was forgotten in the same transaction says nothing.
+fn pin(transaction: &Transaction<'_>, note: &Note) -> rusqlite::Result<Option<Event>> {
+    transaction
+        .prepare_cached(
+            "SELECT server, tool, pinned_sha256, current_sha256, facts FROM tool_pin WHERE row = ?1",
+        )?
+        .query_row([note.subject], |row| {
+            let server: String = row.get(0)?;
+            let facts: String = row.get(4)?;
+            let pin = PinRow {
+                tool: row.get(1)?,
+                pinned_sha256: row.get(2)?,
+                current_sha256: row.get(3)?,
+                facts: serde_json::from_str(&facts).unwrap_or_default(),
+            };
+            Ok(Event::pin(&note.detail, &server, &pin))
+        })
+        .optional()
+}
+
+/// The first list of a server, or pins that were forgotten.
+fn pins(transaction: &Transaction<'_>, note: &Note) -> rusqlite::Result<Option<Event>> {
+    if let Some(forgotten) = note.detail.strip_prefix("forget ") {
+        return Ok(Some(Event::pins_forgotten(forgotten)));
+    }
+    transaction
+        .prepare_cached("SELECT server, tools FROM pinned_server WHERE row = ?1")?
+        .query_row([note.subject], |row| {
+            let (server, tools): (String, i64) = (row.get(0)?, row.get(1)?);
+            Ok(Event::baseline(&server, from_stored(tools)))
         })
         .optional()
 }

@@ -1,7 +1,9 @@
 //! One record: the line of JSON that is chained.
 
 use limbeck_domain::text::cut;
-use limbeck_domain::{Approval, ApprovalDecision, JournalEntry, ProgramStart, Settlement};
+use limbeck_domain::{
+    Approval, ApprovalDecision, JournalEntry, PinFacts, ProgramStart, Settlement,
+};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -29,6 +31,14 @@ impl Commitment {
             bytes: text.len(),
         }
     }
+}
+
+/// What a record says of a pin.
+pub(super) struct PinRow {
+    pub(super) tool: String,
+    pub(super) pinned_sha256: Option<String>,
+    pub(super) current_sha256: String,
+    pub(super) facts: PinFacts,
 }
 
 /// Where a record is in the chains, and what is said of each.
@@ -104,6 +114,15 @@ pub(super) struct Event {
     result: Option<Commitment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
+    /// Tools in the first list of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<u64>,
+    /// SHA-256 of the accepted definition of a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pinned: Option<String>,
+    /// SHA-256 of the definition that its server lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<String>,
     /// Code of an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
@@ -121,6 +140,47 @@ impl Event {
         Self {
             event,
             execution: Some(execution.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The definition of a tool changed, or a person said something about it.
+    pub(super) fn pin(change: &str, server: &str, pin: &PinRow) -> Self {
+        let decided = match change {
+            "accepted" => pin.facts.accepted.as_ref(),
+            "rejected" => pin.facts.rejected.as_ref(),
+            _ => None,
+        };
+        Self {
+            event: "pin",
+            status: Some(bounded(change)),
+            server: Some(bounded(server)),
+            tool: Some(bounded(&pin.tool)),
+            pinned: pin.pinned_sha256.as_deref().map(bounded),
+            current: Some(bounded(&pin.current_sha256)),
+            approver: decided.map(|decided| bounded(&decided.by)),
+            channel: decided.map(|_| "cli"),
+            ..Self::default()
+        }
+    }
+
+    /// The first list of a server was taken as what is right.
+    pub(super) fn baseline(server: &str, tools: u64) -> Self {
+        Self {
+            event: "pin",
+            status: Some("baseline".to_owned()),
+            server: Some(bounded(server)),
+            tools: Some(tools),
+            ..Self::default()
+        }
+    }
+
+    /// Pins were forgotten: those of `server`, or of one tool, as `server.tool`.
+    pub(super) fn pins_forgotten(server: &str) -> Self {
+        Self {
+            event: "pin",
+            status: Some("forgotten".to_owned()),
+            server: Some(bounded(server)),
             ..Self::default()
         }
     }

@@ -19,6 +19,7 @@ pub(crate) fn approval(name: &str, execution: &str, number: u32) -> (JournalEntr
     };
     let tool = ToolId::new("github", "create_issue");
     let approval = Approval {
+        changed: Vec::new(),
         id: ApprovalId::new(name),
         execution: id(execution),
         call: CallId(number),

@@ -18,6 +18,7 @@ mod remembered;
 mod retention;
 mod skills;
 mod state;
+mod tool_pins;
 
 use limbeck_domain::{
     CallId, EffectClass, Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus,

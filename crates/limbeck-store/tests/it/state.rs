@@ -87,7 +87,6 @@ fn tools(name: &str, listed_us: u64) -> CachedTools {
         }],
         instructions: Some("be careful".to_owned()),
         listed_us,
-        pins: Default::default(),
     }
 }
 

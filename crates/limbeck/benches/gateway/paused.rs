@@ -428,6 +428,7 @@ fn asked(
     };
     let tool = ToolId::new("t", "send");
     let approval = Approval {
+        changed: Vec::new(),
         id: ApprovalId::new(format!("ap_{number:032x}")),
         execution: execution.clone(),
         call: call.id,

@@ -14,9 +14,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::signals::EndSignals;
 use super::{
-    approvals, audit, auth, call, doctor, executions, health, learn, ledger, own_servers, policy,
-    reconcile, replay, resume, run, search, serve, setup, skills, sync, sync_wrappers, tools,
-    trust, types,
+    approvals, audit, auth, call, doctor, executions, health, learn, ledger, own_servers, pins,
+    policy, reconcile, replay, resume, run, search, serve, setup, skills, sync, sync_wrappers,
+    tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -132,6 +132,11 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments).await,
+            Command::Pins(arguments) => {
+                let mut signals = EndSignals::listen()?;
+                let done = signals.interrupting(pins::pins(invocation, &arguments));
+                done.await?
+            }
             Command::Policy { command } => policy::policy(invocation, &command).await,
             Command::Setup(arguments) => setup::setup(invocation, &arguments).await,
             Command::Sync(arguments) => sync::sync(invocation, &arguments).await,
@@ -254,6 +259,7 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
             | Command::Setup(_)
             | Command::Sync(_)
             | Command::Trust(_)
+            | Command::Pins(_)
             | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,
         };

@@ -278,6 +278,16 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
             "server `{name}`: switched off by its entry: {tools}"
         ));
     }
+    if !report.held.is_empty() {
+        let tools = clean_line(&report.held.join(", "), LINE_BYTES_MAX);
+        printer.warning(&format!(
+            "server `{name}`: held, because their definitions are not those that were accepted: {tools}"
+        ));
+        printer.hint(&format!(
+            "see what changed with `limbeck pins diff {}`",
+            quoted(name)
+        ));
+    }
     if report.queued > 0 {
         printer.note(&format!(
             "server `{name}`: {} in flight, {} waiting",

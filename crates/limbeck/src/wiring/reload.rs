@@ -22,6 +22,7 @@ use limbeck_setup::{
 
 use super::GatewaySession;
 use super::configuration::{discovery, notices, read_configuration_aside};
+use super::pin_lock::{pin_lock, pin_lock_file};
 use super::servers::servers_in_use;
 use super::state::trust_file;
 use crate::exit::CommandError;
@@ -56,6 +57,7 @@ impl ConfigurationFiles {
         let (world, global) = (&invocation.world, &invocation.global);
         let mut files = limbeck_setup::files(&discovery(world, global, TrustPolicy::Everything));
         files.extend(trust_file(invocation).map(|file| file.path().to_owned()));
+        files.extend(pin_lock_file(invocation));
         let mut named = global.config.iter();
         Self {
             seen: stamps(&files),
@@ -138,6 +140,11 @@ impl InUse {
                 .replace_policy(session.way_in.policy(&policy), reading);
             replaced.await;
             news.push("the policy changed".to_owned());
+        }
+        let lock = pin_lock(invocation);
+        if lock != *session.gateway.pin_lock() {
+            session.gateway.replace_pin_lock(lock);
+            news.push("mcp.lock changed".to_owned());
         }
         let changes = ServerChanges::between(&self.servers, &configuration);
         if !changes.is_empty() {

@@ -26,6 +26,7 @@ mod learn;
 mod ledger;
 mod own_servers;
 mod past;
+mod pins;
 mod policy;
 mod redaction;
 mod reload;

@@ -12,6 +12,7 @@ use unicode_security::mixed_script::AugmentedScriptSet;
 
 use super::json;
 use super::safe;
+use crate::lookalike::skeleton;
 
 /// Most warnings shown.
 const WARNINGS_MAX: usize = 8;
@@ -140,44 +141,6 @@ pub(super) fn targets_of(json: &str) -> impl Iterator<Item = String> {
         .map(json::decoded)
 }
 
-/// Skeleton of a text by UTS 39, without hidden characters.
-fn skeleton(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return ascii_skeleton(text);
-    }
-    let seen: String = text.chars().filter(|c| !safe::is_marked(*c)).collect();
-    Cow::Owned(unicode_security::skeleton(&seen).collect())
-}
-
-/// [`skeleton`] of an ASCII text: thousands of known names are compared for each question.
-fn ascii_skeleton(text: &str) -> Cow<'_, str> {
-    let is_confused = |c: char| ascii_prototype(c).is_some() || safe::is_marked(c);
-    if !text.contains(is_confused) {
-        return Cow::Borrowed(text);
-    }
-    let mut skeleton = String::with_capacity(text.len() + 8);
-    for c in text.chars().filter(|c| !safe::is_marked(*c)) {
-        match ascii_prototype(c) {
-            Some(prototype) => skeleton.push_str(prototype),
-            None => skeleton.push(c),
-        }
-    }
-    Cow::Owned(skeleton)
-}
-
-/// What `confusables.txt` has for an ASCII character; a test compares this with the crate's table.
-fn ascii_prototype(c: char) -> Option<&'static str> {
-    match c {
-        '"' => Some("''"),
-        '%' => Some("\u{b0}/\u{2080}"),
-        '0' => Some("O"),
-        '1' | 'I' | '|' => Some("l"),
-        '`' => Some("'"),
-        'm' => Some("rn"),
-        _ => None,
-    }
-}
-
 /// Whether a word has letters of scripts that no language writes together. Latin beside Chinese, Japanese or Korean letters
 /// is usual, as the level "highly restrictive" of UTS 39 has it.
 fn is_mixed(word: &str) -> bool {
@@ -208,14 +171,6 @@ mod tests {
         let value = serde_json::to_string(text).unwrap();
         lookalikes.argument("to", &value);
         lookalikes.warnings(known.iter().map(|name| Cow::Borrowed(*name)))
-    }
-
-    #[test]
-    fn the_short_table_of_ascii_is_that_of_the_crate() {
-        for c in (' '..='~').map(String::from) {
-            let known: String = unicode_security::skeleton(&c).collect();
-            assert_eq!(ascii_skeleton(&c), known, "{c}");
-        }
     }
 
     #[test]

@@ -6,11 +6,12 @@
 
 use std::fmt::Write as _;
 
-use limbeck_domain::text::is_hidden;
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::char::is_combining_mark;
 
 use super::json::{Piece, Pieces};
+// What is marked is written by its number.
+pub(super) use crate::lookalike::is_marked;
 
 /// Marks on one letter that are shown: more than the writing of any language needs.
 const MARKS_MAX: usize = 4;
@@ -20,11 +21,6 @@ const SPACES_MAX: usize = 8;
 pub(super) const EXPANSION_MAX: usize = 8;
 /// Most bytes of a name.
 const NAME_BYTES_MAX: usize = 80;
-
-/// Whether a character is written by its number.
-pub(super) fn is_marked(c: char) -> bool {
-    is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}')
-}
 
 /// Whether a character is shown as an empty place: spaces of any width, and the pattern of Braille without a dot.
 fn is_blank(c: char) -> bool {

@@ -14,6 +14,7 @@ console.log(\"done\");";
 
 fn approval(tool: ToolId, arguments: &str) -> Approval {
     Approval {
+        changed: Vec::new(),
         id: ApprovalId::new("ap_1"),
         execution: ExecutionId::new("ex_1"),
         call: CallId(4),

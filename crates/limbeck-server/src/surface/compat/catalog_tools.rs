@@ -430,6 +430,7 @@ mod tests {
                 .collect(),
             dropped: Vec::new(),
             switched_off: Vec::new(),
+            held: Vec::new(),
         };
         let listed = servers_listed(&[
             report("a", "ready", 2),

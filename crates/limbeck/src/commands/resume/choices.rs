@@ -220,6 +220,7 @@ mod tests {
 
     fn approval(id: &str, state: ApprovalState) -> Approval {
         Approval {
+            changed: Vec::new(),
             id: ApprovalId::new(id),
             execution: ExecutionId::new("ex_1"),
             call: CallId(1),

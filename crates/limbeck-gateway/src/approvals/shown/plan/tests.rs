@@ -44,6 +44,7 @@ fn asked(lines: Vec<PlanSite>) -> Approval {
         unresolved: 0,
     };
     Approval {
+        changed: Vec::new(),
         id: ApprovalId::new("ap_1"),
         execution: ExecutionId::new("ex_1"),
         call: PLAN_CALL,

@@ -120,6 +120,9 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
     mail.world
         .file("mail.sh", &SERVER.replacen(open, &closed, 1));
     mail.world.limbeck(["tools", "mail"]).ends_with(0);
+    // It takes recipients now, so that the user sees it first.
+    let accepted = mail.world.limbeck(["pins", "accept", "mail", "--yes"]);
+    accepted.ends_with(0);
     let (code, shown) = asked("anna", "y always\n");
     assert_eq!(code, 0, "{shown}");
     let config = mail.world.home().join(".config/limbeck/config.toml");

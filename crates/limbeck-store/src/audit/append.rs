@@ -20,6 +20,8 @@ use crate::tables::timestamp::{from_stored, to_stored};
 const REMOVED_AT_ONCE: u64 = 1_000;
 /// Principal of what belongs to no execution any more.
 const NO_PRINCIPAL: &str = "";
+/// Principal of the user who runs the gateway.
+const OWN_PRINCIPAL: &str = "local";
 
 /// Random bytes that are hashed before the bytes of a commitment.
 type Salt = [u8; 16];
@@ -211,10 +213,12 @@ impl<'a> Batch<'a> {
             "event" => Ok(serde_json::from_str(&note.detail)
                 .ok()
                 .map(|noted: AuditEvent| (noted.principal.clone(), Event::noted(&noted, salt)))),
-            // The lists of tools are the gateway's and no principal's.
-            "pin" => Ok(pin(self.transaction, note)?.map(|event| (NO_PRINCIPAL.to_owned(), event))),
+            // Lists of tools belong to the user who runs the gateway.
+            "pin" => {
+                Ok(pin(self.transaction, note)?.map(|event| (OWN_PRINCIPAL.to_owned(), event)))
+            }
             "pins" => {
-                Ok(pins(self.transaction, note)?.map(|event| (NO_PRINCIPAL.to_owned(), event)))
+                Ok(pins(self.transaction, note)?.map(|event| (OWN_PRINCIPAL.to_owned(), event)))
             }
             // A newer version may note more; what this one cannot read is not passed over in silence.
             _ => Ok(Some((NO_PRINCIPAL.to_owned(), Event::unknown(&note.kind)))),

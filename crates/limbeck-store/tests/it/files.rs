@@ -172,7 +172,8 @@ async fn an_older_format_is_migrated_and_keeps_its_executions() {
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch(
-            "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
+            "DROP TABLE tool_pin; DROP TABLE pinned_server; DROP TABLE pin_change;
+             ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
              DROP TABLE ledger; DROP TABLE listing; DROP TABLE observed;
              DROP TABLE embedding; DROP TABLE held; DROP TABLE removed; DROP TABLE kv_total;
              DROP TRIGGER kv_added; DROP TRIGGER kv_changed; DROP TRIGGER kv_removed;

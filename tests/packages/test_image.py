@@ -143,7 +143,7 @@ def test_the_container_serves_and_its_health_is_known(engine: Engine) -> None:
             assert time.monotonic() < limit, (health, engine.podman("logs", "serving"))
             time.sleep(0.1)
         [gateway] = json.loads(health.stdout)["gateways"]
-        assert gateway["status"] == "serving" and gateway["address"].startswith("http://0.0.0.0:8080"), gateway
+        assert gateway["status"] == "serving" and gateway["address"].startswith("https://0.0.0.0:8080"), gateway
         over_http = engine.podman("exec", "serving", "/usr/bin/limbeck", "health", "--http", "8080")
         assert over_http.returncode == 0, over_http
         assert engine.podman("exec", "serving", "/usr/bin/limbeck", "health", "--http", "8081").returncode == 1

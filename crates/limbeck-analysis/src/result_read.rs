@@ -1,6 +1,7 @@
 //! What a program does with a result: the parts that it reads, and what it takes the whole for.
 
-use limbeck_domain::{SiteComparison, SiteListing, SiteRead};
+use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER};
+use limbeck_domain::{Decides, SiteComparison, SiteListing, SiteRead};
 
 use crate::bounds::{COMPARED_VALUES_MAX, COMPARISONS_PER_RESULT_MAX};
 
@@ -23,6 +24,8 @@ pub(crate) struct ResultRead {
     pub(crate) absent_is_well: bool,
     /// Whether the program asks what the whole value is.
     pub(crate) form_asked: bool,
+    /// What the program decides by the part alone.
+    pub(crate) decides: Decides,
 }
 
 /// How a program uses a value from outside: a result, or its input.
@@ -131,8 +134,45 @@ impl ResultRead {
             certain: self.certain && !self.optional,
             absent_is_well: self.absent_is_well,
             form_asked: self.form_asked,
+            decides: self.decides,
         }
     }
+}
+
+/// Words of failures and of what a program asks for, in names of parts and in their values: such a part is absent where all is well.
+const WORDS_OF_FAILURE: [&str; 20] = [
+    "aborted",
+    "archived",
+    "cancelled",
+    "canceled",
+    "deleted",
+    "disabled",
+    "err",
+    "error",
+    "errors",
+    "exception",
+    "fail",
+    "failed",
+    "failure",
+    "iserror",
+    "missing",
+    "not_found",
+    "notfound",
+    "removed",
+    "timeout",
+    "warning",
+];
+
+/// Whether a name or a value says that something is wrong or gone.
+pub(crate) fn is_word_of_failure(word: &str) -> bool {
+    let folded = word.to_ascii_lowercase();
+    WORDS_OF_FAILURE.contains(&folded.as_str())
+}
+
+/// Whether a path leads into the items of a list or the members of an object.
+pub(crate) fn is_of_items(path: &[String]) -> bool {
+    path.iter()
+        .any(|name| name == ANY_ITEM || name == ANY_MEMBER)
 }
 
 /// A value that a program has in place of another: in one branch of a condition it takes the whole result as it is.

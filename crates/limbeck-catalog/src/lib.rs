@@ -38,6 +38,7 @@ mod signature;
 mod tool;
 mod validate;
 pub mod words;
+mod written_calls;
 
 pub use absence::{Absences, AbsentServer};
 pub use catalog::Catalog;
@@ -49,3 +50,4 @@ pub use result_reads::{ResultReads, text_input_warnings};
 pub use server::{Off, ServerTools};
 pub use tool::{Detail, Tool};
 pub use validate::{AcceptedArguments, schema_mismatch};
+pub use written_calls::WrittenCall;

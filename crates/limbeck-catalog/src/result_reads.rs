@@ -17,8 +17,8 @@ mod seen;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use limbeck_domain::site::ANY_ITEM;
-use limbeck_domain::{InputUse, Language, Site, SiteListing, SiteRead, Sites, ToolId};
+use limbeck_domain::site::{ANY_ITEM, PARSED};
+use limbeck_domain::{Decides, InputUse, Language, Site, SiteListing, SiteRead, Sites, ToolId};
 
 use self::pages::{SeenPages, is_about_pages};
 use self::seen::{Absence, Lookup, SeenValue, WantedParts};
@@ -43,6 +43,8 @@ const WARNINGS_MAX: usize = 8;
 pub struct ResultReads {
     language: Language,
     tools: HashMap<ToolId, ToolReads>,
+    /// Whether the program calls a tool that may write.
+    writes: bool,
     /// Places of reads of parts that types list, with the tools of these types. A read that calls share may be of any of them.
     listed: HashMap<(u32, u32), HashSet<ToolId>>,
 }
@@ -90,11 +92,13 @@ impl Catalog {
     pub fn result_reads(&self, sites: &Sites, language: Language) -> ResultReads {
         let mut reads = ResultReads::none(language);
         for (number, site) in sites.sites.iter().enumerate() {
-            if (!site.reads.is_empty() || site.listed.is_some())
-                && let Ok(Resolved { tool, .. }) =
-                    resolve::resolve(self, &check::target(site), Suggest::Nothing)
+            if let Ok(Resolved { tool, .. }) =
+                resolve::resolve(self, &check::target(site), Suggest::Nothing)
             {
-                reads.watch(&tool, (number, site));
+                reads.writes |= tool.effect().may_write() && !tool.seems_to_read();
+                if !site.reads.is_empty() || site.listed.is_some() {
+                    reads.watch(&tool, (number, site));
+                }
             }
         }
         reads
@@ -107,6 +111,7 @@ impl ResultReads {
         Self {
             language,
             tools: HashMap::new(),
+            writes: false,
             listed: HashMap::new(),
         }
     }
@@ -176,7 +181,7 @@ impl ResultReads {
     pub fn warnings(&self) -> Vec<String> {
         let mut findings: Vec<Finding> = Vec::new();
         for of in self.tools.values() {
-            findings.extend(self.not_shared(of, of.warnings(self.language)));
+            findings.extend(self.not_shared(of, of.warnings(self.language, self.writes)));
         }
         sentences(findings)
     }
@@ -205,10 +210,14 @@ impl ResultReads {
         let mut findings: Vec<Finding> = Vec::new();
         for of in self.tools.values() {
             let absent = of.absent();
-            let raw = absent.filter(|(watched, _)| of.is_taken_for_raw(&watched.read));
-            findings.extend(
-                raw.map(|(watched, absence)| of.raw(&watched.read, absence, self.language)),
-            );
+            for (watched, absence) in absent {
+                let read = &watched.read;
+                if of.is_taken_for_raw(read) && !absence.is_in_json {
+                    findings.push(of.raw(read, absence, self.language));
+                } else if absence.is_in_json && !watched.as_text && !is_only_asked(read) {
+                    findings.push(of.in_text(read, self.language));
+                }
+            }
         }
         sentences(findings)
     }
@@ -220,18 +229,27 @@ impl ResultReads {
             .flat_map(|of| self.not_shared(of, of.doubts()))
             .collect();
         for of in self.tools.values() {
-            findings.extend(self.not_shared(of, of.warnings(self.language)));
+            findings.extend(self.not_shared(of, of.warnings(self.language, self.writes)));
         }
         sentences(findings)
     }
 
-    /// What explains a value that is empty, beside the warnings. The Python guest explains such a value itself.
+    /// What explains a value that is empty, beside the warnings. The Python guest explains such a value of a result itself, and not
+    /// one of what the program parsed.
     pub fn doubts(&self) -> Vec<String> {
-        if self.language == Language::Python {
-            return Vec::new();
-        }
         let tools = self.tools.values();
-        let doubts = tools.flat_map(|of| self.not_shared(of, of.doubts()));
+        let doubts = tools.flat_map(|of| {
+            let mut doubts = of.doubts();
+            if self.language == Language::Python {
+                let is_parsed = |read: &SiteRead| read.path.iter().any(|name| name == PARSED);
+                let mut parsed = HashSet::new();
+                for watched in of.reads.iter().filter(|watched| is_parsed(&watched.read)) {
+                    parsed.insert((watched.read.line, watched.read.column));
+                }
+                doubts.retain(|doubt| parsed.contains(&(doubt.line, doubt.column)));
+            }
+            self.not_shared(of, doubts)
+        });
         sentences(doubts.collect())
     }
 }
@@ -392,7 +410,19 @@ impl ToolReads {
             && !read.form_asked
     }
 
-    fn warnings(&self, language: Language) -> Vec<Finding> {
+    /// Whether the program decides something by a part that it surely expects.
+    fn is_decided_by(&self, read: &SiteRead, absence: &Absence, writes: bool) -> bool {
+        let is_parsed = read.path.iter().any(|name| name == PARSED);
+        match read.decides {
+            Decides::Nothing => false,
+            Decides::Equality => writes || is_parsed,
+            // An object that says that nothing was found is small.
+            Decides::Negation => writes && absence.is_of_large_object(),
+            Decides::Report => self.tool.effect().may_write() && !self.tool.seems_to_read(),
+        }
+    }
+
+    fn warnings(&self, language: Language, writes: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (watched, absence) in self.absent() {
             let read = &watched.read;
@@ -413,7 +443,10 @@ impl ToolReads {
             } else if !self.some_unseen && !is_only_asked(read) {
                 let finding = missing_part(&self.tool, read, &absence.part);
                 let is_other_writing = absence.other_writing(&read.path);
-                if self.is_certain(watched) || is_other_writing {
+                if self.is_certain(watched)
+                    || is_other_writing
+                    || self.is_decided_by(read, absence, writes)
+                {
                     findings.push(finding);
                 }
             }

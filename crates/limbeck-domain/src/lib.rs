@@ -59,8 +59,8 @@ pub use read::ReadMethod;
 pub use remember::{Remember, RememberChoice, RememberError, RememberOffer, Remembered};
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{
-    DynamicSite, InputUse, Repeat, Site, SiteArgument, SiteComparison, SiteError, SiteListing,
-    SiteRead, Sites, SitesError, UnreadSites, Verdict,
+    Decides, DynamicSite, InputUse, Reach, Repeat, Site, SiteArgument, SiteComparison, SiteError,
+    SiteListing, SiteRead, Sites, SitesError, UnreadSites, Verdict,
 };
 pub use skill::{Skill, SkillForm, SkillTool, is_skill_name};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

@@ -34,6 +34,13 @@ pub struct Sites {
     /// What the program reads of `input`.
     #[serde(default, skip_serializing_if = "InputUse::is_nothing")]
     pub input: InputUse,
+    /// Places where a tool is named as a statement and not called, which does nothing.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most_sites_max"
+    )]
+    pub named: Vec<DynamicSite>,
 }
 
 /// What a program does with its `input`.
@@ -171,6 +178,9 @@ pub struct Site {
     /// Whether the call is in a function of the program that nothing in it mentions, so that it is never made.
     #[serde(default, skip_serializing_if = "is_no")]
     pub idle: bool,
+    /// Whether a program that completes has made the call.
+    #[serde(default, skip_serializing_if = "Reach::is_open")]
+    pub reach: Reach,
     /// Indices in [`Sites::sites`] of the calls whose results are used in the arguments.
     #[serde(
         default,
@@ -178,6 +188,26 @@ pub struct Site {
         deserialize_with = "at_most_sites_max"
     )]
     pub uses: Vec<u32>,
+}
+
+/// Whether a program that completes has made a call, as far as its text shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Not known: a condition or a failure may decide.
+    #[default]
+    Open,
+    /// No condition decides; there may be no item to make it for, or nothing to call the function that it is in.
+    Unconditional,
+    /// The program means to make it in every run.
+    Always,
+}
+
+impl Reach {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_open(&self) -> bool {
+        *self == Self::Open
+    }
 }
 
 /// How often a call is made when the program runs once. A call in a branch may not be made at all.
@@ -243,6 +273,31 @@ pub struct SiteRead {
     /// Whether the program asks what the whole result is, as with `typeof r === "string"`: it knows of several forms.
     #[serde(default, skip_serializing_if = "is_no")]
     pub form_asked: bool,
+    /// What the program decides by the part alone, where it does something other where the part is absent.
+    #[serde(default, skip_serializing_if = "Decides::is_nothing")]
+    pub decides: Decides,
+}
+
+/// What a program decides by a part of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decides {
+    /// Nothing, or whether the part is there.
+    #[default]
+    Nothing,
+    /// Whether it is a constant, as in `o.state === "open"`.
+    Equality,
+    /// Whether it is false, as in `!o.shipped`: a tool is called then, or an item is chosen.
+    Negation,
+    /// Which of two values it gives, as in `r.status === 200 ? "sent" : "failed"`.
+    Report,
+}
+
+impl Decides {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
 }
 
 /// Element of [`SiteRead::path`] for any item of a list.
@@ -461,6 +516,7 @@ mod tests {
             as_text: false,
             certain: false,
             idle: false,
+            reach: Reach::Open,
             uses: Vec::new(),
         };
         assert_eq!(Sites::default().into_body(), r#"{"sites":[]}"#);

@@ -5,6 +5,7 @@
 
 mod guards;
 mod idle;
+mod reach;
 mod reads;
 mod repeat;
 mod uses;
@@ -13,7 +14,9 @@ use std::collections::HashMap;
 
 use limbeck_domain::Repeat;
 use ruff_python_ast::{ExprCall, ExprName, StmtFunctionDef};
+use ruff_text_size::Ranged;
 
+use self::reach::Conditions;
 use super::facts::ProgramFacts;
 use super::tree::{NodeId, ProgramTree, id};
 
@@ -27,6 +30,9 @@ pub(super) struct CallFlow<'t, 'a> {
     repeats: HashMap<NodeId, Option<Repeat>>,
     /// Server and tool of each call that gives the value of a result.
     tools: HashMap<NodeId, (Option<String>, String)>,
+    /// Where these calls begin, in the order of the text.
+    call_starts: Vec<u32>,
+    conditions: Conditions,
 }
 
 impl<'t, 'a> CallFlow<'t, 'a> {
@@ -38,12 +44,25 @@ impl<'t, 'a> CallFlow<'t, 'a> {
             guarded: HashMap::new(),
             repeats: HashMap::new(),
             tools: HashMap::new(),
+            call_starts: Vec::new(),
+            conditions: Conditions::of(tree, facts),
         }
     }
 
     /// Takes server and tool of each call that gives the value of a result.
     pub(super) fn know_tools(&mut self, tools: HashMap<NodeId, (Option<String>, String)>) {
+        let starts = tools
+            .keys()
+            .map(|call| self.tree.node(*call).start().into());
+        self.call_starts = starts.collect();
+        self.call_starts.sort_unstable();
         self.tools = tools;
+    }
+
+    /// Whether a tool is called between two places.
+    fn has_call_between(&self, from: u32, to: u32) -> bool {
+        let first = self.call_starts.partition_point(|start| *start < from);
+        self.call_starts.get(first).is_some_and(|start| *start < to)
     }
 
     /// Where the name of a function is read, each with the call of it when it is one.

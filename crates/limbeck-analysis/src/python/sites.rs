@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use limbeck_domain::limits::SITES_MAX;
 use limbeck_domain::{DynamicSite, InputUse, Site, Sites, UnreadSites};
-use ruff_python_ast::{Expr, ExprCall, ModModule};
+use ruff_python_ast::{AnyNodeRef, Expr, ExprCall, ModModule};
 use ruff_text_size::{Ranged, TextSize};
 
 use super::arguments::CallArguments;
@@ -64,7 +64,8 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
     let unawaited = facts.is_async.then(|| MissingAwaits::new(&tree));
     let mut flow = CallFlow::new(&tree, &facts);
     let input = flow.global("input");
-    if found.is_empty() && dynamic.is_empty() && input.is_unused() {
+    let named = named_only(&tree, &facts);
+    if found.is_empty() && dynamic.is_empty() && named.is_empty() && input.is_unused() {
         return Sites::default();
     }
     let values = found.iter().filter(|found| found.gives_value());
@@ -87,6 +88,7 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
         result.reads.truncate(reads_left);
         reads_left -= result.reads.len();
         let arguments = CallArguments::new(&found.target.positional, &found.target.keywords);
+        let repeat = flow.repeat(id(call));
         let is_mistake = |unawaited: &MissingAwaits<'_, '_>| unawaited.is_mistake(call);
         Site {
             line,
@@ -99,7 +101,7 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
             // This function is never to be awaited.
             awaited: found.root == "call_mcp_tool" || !unawaited.as_ref().is_some_and(is_mistake),
             guarded: flow.is_guarded(id(call)),
-            repeat: flow.repeat(id(call)),
+            repeat,
             reads: result.reads_at(place),
             compared: result.comparisons(place),
             listed: result.listing(place),
@@ -107,6 +109,7 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
             // Where reads are certain; those of this language are not.
             certain: false,
             idle: flow.is_idle(id(call)),
+            reach: flow.reach(id(call), repeat),
             uses: uses.next().unwrap_or_default(),
         }
     });
@@ -135,7 +138,42 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
             listed: input.listing(place),
             as_text: input.as_text,
         },
+        named: named
+            .into_iter()
+            .map(|at| {
+                let (line, column) = places.of(at);
+                DynamicSite {
+                    line,
+                    column,
+                    server: None,
+                }
+            })
+            .collect(),
     }
+}
+
+/// Where a tool is named as a statement and not called: `tools.shop.save`. The last statement is the value of the program.
+fn named_only(tree: &ProgramTree<'_>, facts: &ProgramFacts<'_>) -> Vec<TextSize> {
+    if facts.times_bound("tools") > 0 {
+        return Vec::new();
+    }
+    let last = tree.body().last().map(id);
+    let named = tree.uses("tools").iter().filter_map(|root| {
+        let (server, _) = attribute_of(tree, id(*root))?;
+        let (tool, _) = attribute_of(tree, server)?;
+        let statement = match tree.parent_node(tool)? {
+            AnyNodeRef::ExprAwait(awaited) => tree.parent_node(id(awaited))?.stmt_expr()?,
+            around => around.stmt_expr()?,
+        };
+        (Some(id(statement)) != last).then(|| root.start())
+    });
+    named.take(SITES_MAX).collect()
+}
+
+/// The attribute of an expression, and its name.
+fn attribute_of<'a>(tree: &ProgramTree<'a>, node: NodeId) -> Option<(NodeId, &'a str)> {
+    let member = tree.parent_node(node)?.expr_attribute()?;
+    Some((id(member), &*member.attr.id))
 }
 
 /// The calls of tools, and those of which is not known of which.

@@ -8,7 +8,7 @@ mod repeat;
 mod taken_apart;
 mod uses;
 
-use limbeck_domain::Repeat;
+use limbeck_domain::{Reach, Repeat};
 use oxc::semantic::NodeId;
 
 pub(super) use self::guards::FailureHandlers;
@@ -33,6 +33,8 @@ pub(super) struct CallFlow {
     pub(super) certain: Vec<bool>,
     /// Whether the call is in a function that the program never mentions.
     pub(super) idle: Vec<bool>,
+    /// Whether a program that completes has made the call.
+    pub(super) reach: Vec<Reach>,
     /// For each call the calls whose results go into its arguments, ascending.
     pub(super) uses: Vec<Vec<u32>>,
 }
@@ -41,8 +43,13 @@ impl CallFlow {
     pub(super) fn of(tree: &ProgramTree<'_, '_>, calls: &[NamedCall<'_>]) -> Self {
         let mut reads = ReadFinder::new(tree, calls);
         let nodes = || calls.iter().map(|call| call.node.node_id());
+        let repeat: Vec<Repeat> = nodes().map(|node| repeat::of(tree, node)).collect();
+        let reach = nodes().zip(&repeat);
         Self {
-            repeat: nodes().map(|node| repeat::of(tree, node)).collect(),
+            reach: reach
+                .map(|(node, repeat)| reads.reach(node, *repeat))
+                .collect(),
+            repeat,
             taken_apart: nodes().map(|node| is_taken_apart(tree, node)).collect(),
             results: nodes().map(|node| reads.of(node)).collect(),
             input: reads.of_values(global_uses(tree, "input")),

@@ -87,6 +87,7 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
             as_text: result.as_text,
             certain: flow.certain[index],
             idle: flow.idle[index],
+            reach: flow.reach[index],
             uses: flow.uses[index].clone(),
         }
     });
@@ -115,6 +116,8 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
             listed: flow.input.listing(place),
             as_text: flow.input.as_text,
         },
+        // Warnings of the text name them, as `slips` finds them.
+        named: Vec::new(),
     }
 }
 

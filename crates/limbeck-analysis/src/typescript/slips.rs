@@ -8,6 +8,7 @@ use oxc::ast::ast::{
     ExpressionStatement, ForInStatement, ForStatementLeft, Statement,
 };
 use oxc::semantic::{Semantic, SymbolId};
+use oxc::span::GetSpan;
 
 use super::flow::is_member_of_texts;
 use super::positions::{TextOrigin, positions_of_bytes};
@@ -45,7 +46,9 @@ pub(super) fn warnings(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) 
         match node.kind() {
             AstKind::ForInStatement(statement) => found.extend(item_of_place(&tree, statement)),
             AstKind::ExpressionStatement(statement) => found.extend(only_named(&tree, statement)),
-            AstKind::CallExpression(call) => found.extend(empty_callback(call)),
+            AstKind::CallExpression(call) => {
+                found.extend(empty_callback(call).or_else(|| tool_for_each(&tree, call)));
+            }
             _ => {}
         }
     }
@@ -109,7 +112,7 @@ fn only_named<'a>(
         expression => expression,
     };
     let Expression::Identifier(name) = named else {
-        return None;
+        return named_tool(tree, statement, named);
     };
     if !is_function(tree, tree.symbol(name)?) || is_last(tree, statement) {
         return None;
@@ -117,6 +120,48 @@ fn only_named<'a>(
     let shown = clean_line(&name.name, NAME_BYTES_MAX);
     let words = format!("`{shown}` is named here and not called: write `{shown}(…)`");
     Some((name.span.start, words))
+}
+
+/// `tools.shop.save;` and `await tools.shop.save;`.
+fn named_tool<'a>(
+    tree: &ProgramTree<'_, 'a>,
+    statement: &ExpressionStatement<'a>,
+    named: &Expression<'a>,
+) -> Option<(u32, String)> {
+    if !is_tool(tree, named) || is_last(tree, statement) {
+        return None;
+    }
+    Some((named.span().start, NAMED_TOOL.to_owned()))
+}
+
+const NAMED_TOOL: &str =
+    "a tool is named here and not called: write `({…})` with its arguments behind it";
+
+/// Whether an expression is `tools.server.tool`.
+fn is_tool<'a>(tree: &ProgramTree<'_, 'a>, expression: &Expression<'a>) -> bool {
+    let Expression::StaticMemberExpression(tool) = expression else {
+        return false;
+    };
+    let Expression::StaticMemberExpression(server) = tool.object.get_inner_expression() else {
+        return false;
+    };
+    matches!(server.object.get_inner_expression(), Expression::Identifier(name) if name.name == "tools" && tree.symbol(name).is_none())
+}
+
+/// `ids.forEach(id => tools.shop.save)`.
+fn tool_for_each<'a>(
+    tree: &ProgramTree<'_, 'a>,
+    call: &CallExpression<'a>,
+) -> Option<(u32, String)> {
+    let Expression::StaticMemberExpression(member) = call.callee.get_inner_expression() else {
+        return None;
+    };
+    let Some(Argument::ArrowFunctionExpression(callback)) = call.arguments.first() else {
+        return None;
+    };
+    let given = callback.get_expression()?.get_inner_expression();
+    let is_named = member.property.name == "forEach" && is_tool(tree, given);
+    is_named.then(|| (given.span().start, NAMED_TOOL.to_owned()))
 }
 
 /// Whether a name always means one function.

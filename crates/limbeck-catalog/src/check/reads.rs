@@ -59,7 +59,12 @@ pub(crate) fn is_slip(asked: &str, name: &str) -> bool {
 pub(crate) fn asks_for_outcome(read: &SiteRead) -> bool {
     // `r.ok ?? r` has the whole result instead.
     let has_whole_instead = read.asked && read.either != 0;
-    matches!(read.path.as_slice(), [name] if OUTCOMES.contains(&name.as_str()))
+    let path = read.path.as_slice();
+    let path = match path {
+        [parsed, rest @ ..] if parsed == PARSED => rest,
+        path => path,
+    };
+    matches!(path, [name] if OUTCOMES.contains(&name.as_str()))
         && !read.absent_is_well
         && !has_whole_instead
 }

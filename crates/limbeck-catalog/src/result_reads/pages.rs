@@ -4,10 +4,15 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use limbeck_domain::text::cut;
+
 use crate::names;
 
+/// Bytes of a name that is shown.
+const NAME_BYTES_MAX: usize = 40;
+
 /// Names, folded, under which programs look for further pages.
-const ABOUT_PAGES: [&str; 14] = [
+const ABOUT_PAGES: [&str; 18] = [
     "cursor",
     "endcursor",
     "hasmore",
@@ -21,7 +26,23 @@ const ABOUT_PAGES: [&str; 14] = [
     "nextpagetoken",
     "nexttoken",
     "pagetoken",
+    "pagecount",
+    "total",
+    "totalcount",
+    "totalitems",
     "totalpages",
+];
+/// Names, folded, of members that a result has where there is another page.
+const SAYS_MORE: [&str; 9] = [
+    "hasmore",
+    "hasnext",
+    "hasnextpage",
+    "next",
+    "nextcursor",
+    "nextlink",
+    "nextpage",
+    "nextpagetoken",
+    "nexttoken",
 ];
 
 /// Whether a program that reads this asks whether there are more pages.
@@ -39,6 +60,8 @@ pub(super) struct SeenPages {
     /// The largest number of pages, and that of the last page.
     pages: Option<u64>,
     last: u64,
+    /// The member of the last result that says that there is another page.
+    next: Option<String>,
 }
 
 impl SeenPages {
@@ -52,6 +75,7 @@ impl SeenPages {
         self.pages = self.pages.max(page.pages);
         self.listed = self.listed.saturating_add(page.listed);
         self.last = self.last.max(page.page.unwrap_or(0));
+        self.next = page.next;
     }
 
     /// What says that there is more than was listed.
@@ -64,6 +88,9 @@ impl SeenPages {
                 "the results say that there are {total} and list {}",
                 self.listed
             ));
+        }
+        if let Some(next) = &self.next {
+            return Some(format!("the last result has a `{next}`"));
         }
         let pages = self
             .pages
@@ -83,6 +110,8 @@ struct Page {
     page: Option<u64>,
     /// Items of the longest list.
     listed: u64,
+    /// The name of a member that says that there is another page.
+    next: Option<String>,
 }
 
 /// Reads the members of an object, or of the object that a text holds.
@@ -127,6 +156,11 @@ impl<'de> Visitor<'de> for PageReader {
                     page.page = Some(number);
                 }
                 (_, Member::List(items)) => page.listed = page.listed.max(items),
+                (folded, Member::Number(1..) | Member::Other { is_something: true })
+                    if SAYS_MORE.contains(&folded) =>
+                {
+                    page.next = Some(cut(&name, NAME_BYTES_MAX).to_owned());
+                }
                 _ => {}
             }
         }
@@ -139,7 +173,16 @@ enum Member {
     Number(u64),
     /// A list with this number of items.
     List(u64),
-    Other,
+    /// `is_something` for a text with content, `true` and an object.
+    Other {
+        is_something: bool,
+    },
+}
+
+impl Member {
+    fn other(is_something: bool) -> Self {
+        Self::Other { is_something }
+    }
 }
 
 impl<'de> serde::Deserialize<'de> for Member {
@@ -157,23 +200,23 @@ impl<'de> serde::Deserialize<'de> for Member {
             }
 
             fn visit_i64<E: Error>(self, _: i64) -> Result<Member, E> {
-                Ok(Member::Other)
+                Ok(Member::other(false))
             }
 
             fn visit_f64<E: Error>(self, _: f64) -> Result<Member, E> {
-                Ok(Member::Other)
+                Ok(Member::other(false))
             }
 
-            fn visit_bool<E: Error>(self, _: bool) -> Result<Member, E> {
-                Ok(Member::Other)
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Member, E> {
+                Ok(Member::other(value))
             }
 
             fn visit_unit<E: Error>(self) -> Result<Member, E> {
-                Ok(Member::Other)
+                Ok(Member::other(false))
             }
 
-            fn visit_str<E: Error>(self, _: &str) -> Result<Member, E> {
-                Ok(Member::Other)
+            fn visit_str<E: Error>(self, text: &str) -> Result<Member, E> {
+                Ok(Member::other(!text.is_empty()))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Member, A::Error> {
@@ -186,7 +229,7 @@ impl<'de> serde::Deserialize<'de> for Member {
 
             fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Member, A::Error> {
                 IgnoredAny.visit_map(object)?;
-                Ok(Member::Other)
+                Ok(Member::other(true))
             }
         }
         deserializer.deserialize_any(MemberReader)
@@ -213,10 +256,17 @@ mod tests {
         assert!(more(&[text]).unwrap().contains("there are 9 and list 1"));
         let pages = r#"{"items":[1],"page":1,"total_pages":2}"#;
         assert!(more(&[pages]).unwrap().contains("there are 2 pages"));
+        let cursor = r#"{"items":[1,2],"next_cursor":"5"}"#;
+        assert_eq!(
+            more(&[cursor]).unwrap(),
+            "the last result has a `next_cursor`"
+        );
         // The controls: all was listed, nothing is said, nothing was found, and what is no object.
         for all in [
             &[first, r#"{"items":[3,4,5],"page":3,"pages":3,"total":5}"#][..],
             &[r#"{"items":[1]}"#],
+            &[cursor, r#"{"items":[3],"next_cursor":null}"#],
+            &[r#"{"items":[1],"has_more":false,"next":""}"#],
             &[r#"{"items":[],"total":5}"#],
             &[r#"{"items":[1],"total":-1,"x":{"y":[1]},"z":null,"w":1.5,"v":true}"#],
             &["[1,2]", "\"a\"", "{", "7"],

@@ -17,6 +17,8 @@ const ITEMS_MAX: usize = 20;
 const NAMES_MAX: usize = 40;
 /// Bytes of such a name.
 const NAME_BYTES_MAX: usize = 80;
+/// Members of an object that is what was looked for, and not the answer that it was not found.
+const MEMBERS_MIN: usize = 3;
 /// Names listed in place of one that is absent.
 const LISTED_MAX: usize = 8;
 
@@ -98,6 +100,20 @@ pub(super) struct Absence {
 }
 
 impl Absence {
+    /// Whether it is of an object with several members, of which none says that something failed or was not found.
+    pub(super) fn is_of_large_object(&self) -> bool {
+        let Available::Properties(names, count) = &self.part.available else {
+            return false;
+        };
+        let says_so = |name: &String| {
+            matches!(
+                name.as_str(),
+                "error" | "errors" | "message" | "detail" | "found" | "exists"
+            )
+        };
+        *count >= MEMBERS_MIN && !names.iter().any(says_so)
+    }
+
     /// Whether an available name has the letters of the last name of `path` in another writing, or two in the wrong order.
     pub(super) fn other_writing(&self, path: &[String]) -> bool {
         let (Some(asked), Available::Properties(names, _)) = (path.last(), &self.part.available)

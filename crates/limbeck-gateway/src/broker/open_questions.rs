@@ -1,10 +1,16 @@
 //! Questions about a program that its check leaves open, and that its results and its end answer: whether the parts that it
 //! reads are there, and whether it makes its calls.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use limbeck_catalog::ResultReads;
-use limbeck_domain::{Site, Sites, ToolId};
+use limbeck_catalog::{ResultReads, WrittenCall};
+use limbeck_domain::{Site, Sites, ToolId, ToolTarget};
+
+/// Different heads of calls that are kept; a program with more is not warned of calls that it did not make.
+const MADE_MAX: usize = 256;
+/// Calls that were not made, and tools that are named and not called, in warnings.
+const UNMADE_MAX: usize = 3;
 
 /// What a program that completed gave its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,12 @@ struct Asked {
     /// Reads to look up in the results; `None` without any.
     reads: Option<Mutex<ResultReads>>,
     calls: Option<WrittenCalls>,
+    /// Calls that no condition of the program decides about.
+    written: Vec<WrittenCall>,
+    /// Places where a tool is named and not called, by line.
+    named: Vec<u32>,
+    /// Heads of the calls that the program made, each once.
+    made: Mutex<HashSet<String>>,
 }
 
 /// Calls of tools that are written in the program.
@@ -53,11 +65,20 @@ struct WrittenCalls {
 }
 
 impl OpenQuestions {
-    pub(super) fn ask(&self, sites: &Sites, open: OpenFindings, reads: ResultReads) {
+    pub(super) fn ask(
+        &self,
+        sites: &Sites,
+        open: OpenFindings,
+        reads: ResultReads,
+        written: Vec<WrittenCall>,
+    ) {
         let asked = Asked {
             open,
             reads: (!reads.is_empty()).then(|| Mutex::new(reads)),
             calls: WrittenCalls::of(&sites.sites),
+            written,
+            named: sites.named.iter().map(|named| named.line).collect(),
+            made: Mutex::default(),
         };
         // Only the first check of a program counts.
         let _ = self.asked.set(asked);
@@ -88,7 +109,25 @@ impl OpenQuestions {
         answers
     }
 
-    pub(super) fn answers(&self, calls: u32, shows: Shows) -> Vec<String> {
+    /// Notes a call that the program makes, by its head.
+    pub(super) fn note_made(&self, head: &str) {
+        if let Some(asked) = self.asked.get()
+            && !asked.written.is_empty()
+        {
+            let mut made = asked.made.lock().unwrap_or_else(PoisonError::into_inner);
+            if made.len() < MADE_MAX && !made.contains(head) {
+                made.insert(head.to_owned());
+            }
+        }
+    }
+
+    /// `resolve` gives the tools of calls that were made.
+    pub(super) fn answers(
+        &self,
+        calls: u32,
+        shows: Shows,
+        resolve: impl FnOnce(&[ToolTarget]) -> HashSet<ToolId>,
+    ) -> Vec<String> {
         let Some(asked) = self.asked.get() else {
             return Vec::new();
         };
@@ -112,8 +151,16 @@ impl OpenQuestions {
             answers.extend(doubts);
             answers.extend(listed);
         }
-        if calls == 0 {
-            answers.extend(asked.calls.and_then(|calls| calls.unmade(shows)));
+        answers.extend(asked.named.iter().take(UNMADE_MAX).map(|line| {
+            format!("line {line}: a tool is named here and not called: write `(…)` with its arguments behind it")
+        }));
+        let unmade = match calls {
+            0 => asked.calls.and_then(|calls| calls.unmade(shows)),
+            _ => None,
+        };
+        match unmade {
+            Some(unmade) => answers.push(unmade),
+            None => answers.extend(asked.unmade(calls, resolve)),
         }
         // Each is said once: a line may read a part in several places.
         let mut new: Vec<String> = Vec::new();
@@ -124,6 +171,44 @@ impl OpenQuestions {
             }
         }
         new
+    }
+}
+
+impl Asked {
+    /// The calls that the program means to make and did not. Of a program that made none, all of which no condition decides.
+    fn unmade(
+        &self,
+        calls: u32,
+        resolve: impl FnOnce(&[ToolTarget]) -> HashSet<ToolId>,
+    ) -> Vec<String> {
+        let expected = self
+            .written
+            .iter()
+            .filter(|call| call.is_certain || calls == 0);
+        let expected: Vec<&WrittenCall> = expected.collect();
+        if expected.is_empty() {
+            return Vec::new();
+        }
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= MADE_MAX {
+            return Vec::new();
+        }
+        let heads = made
+            .iter()
+            .filter_map(|head| serde_json::from_str(head).ok());
+        let heads: Vec<ToolTarget> = heads.collect();
+        let made = resolve(&heads);
+        let mut named = HashSet::new();
+        let unmade = expected
+            .into_iter()
+            .filter(|call| !made.contains(&call.tool) && named.insert(&call.tool));
+        let unmade = unmade.take(UNMADE_MAX).map(|call| {
+            format!(
+                "line {}: `{}` was not called, and no condition of the program decides about it: call the function and iterate the generator that it is in, and `await` what must be done before the end",
+                call.line, call.expression
+            )
+        });
+        unmade.collect()
     }
 }
 
@@ -194,7 +279,7 @@ mod tests {
             doubts: vec!["line 2: a doubt".to_owned()],
             of_endless: Vec::new(),
         };
-        questions.ask(&sites, open, reads);
+        questions.ask(&sites, open, reads, Vec::new());
         questions
     }
 
@@ -228,8 +313,8 @@ mod tests {
             ]),
             of_endless: lines(&["line 4: a loop"]),
         };
-        questions.ask(&sites, open, reads);
-        let answers = questions.answers(1, Shows::EmptyValue);
+        questions.ask(&sites, open, reads, Vec::new());
+        let answers = questions.answers(1, Shows::EmptyValue, |_| HashSet::new());
         assert_eq!(answers, ["line 2: new", "line 3: new"]);
         // A loop explains a program that a limit ended.
         let endless = questions.answers_of_endless();
@@ -239,7 +324,8 @@ mod tests {
 
     #[test]
     fn a_program_that_made_none_of_its_calls_is_warned_where_that_is_surely_wrong() {
-        let idle = questions(&[(3, true), (2, true)]).answers(0, Shows::Something);
+        let idle =
+            questions(&[(3, true), (2, true)]).answers(0, Shows::Something, |_| HashSet::new());
         assert_eq!(
             idle,
             [
@@ -247,7 +333,7 @@ mod tests {
             ]
         );
         let silent = questions(&[(3, false)])
-            .answers(0, Shows::Nothing)
+            .answers(0, Shows::Nothing, |_| HashSet::new())
             .join("\n");
         assert!(
             silent.contains("the call of a tool in line 3 was not made"),
@@ -255,15 +341,15 @@ mod tests {
         );
         // The controls: a call in a branch beside a value, a call that was made, and a program without calls.
         assert_eq!(
-            questions(&[(3, true), (2, false)]).answers(0, Shows::Something),
+            questions(&[(3, true), (2, false)]).answers(0, Shows::Something, |_| HashSet::new()),
             [""; 0]
         );
         assert_eq!(
-            questions(&[(3, true)]).answers(1, Shows::Something),
+            questions(&[(3, true)]).answers(1, Shows::Something, |_| HashSet::new()),
             [""; 0]
         );
         assert_eq!(
-            questions(&[]).answers(0, Shows::Nothing),
+            questions(&[]).answers(0, Shows::Nothing, |_| HashSet::new()),
             ["line 2: a doubt"]
         );
     }

@@ -8,7 +8,9 @@ use futures::future::FutureExt as _;
 use limbeck_catalog::{
     Catalog, CheckOptions, Finding, Findings, Plan, ResultReads, text_input_warnings,
 };
-use limbeck_domain::{Language, Mode, Site, Sites, SitesError, ToolTarget, Verdict, text};
+use limbeck_domain::{
+    HostCall, HostOp, Language, Mode, Site, Sites, SitesError, ToolTarget, Verdict, text,
+};
 use limbeck_policy::Scope;
 
 use super::Broker;
@@ -113,7 +115,10 @@ impl Broker {
             doubts: lines(&findings.doubts),
             of_endless: lines(&findings.of_endless),
         };
-        self.questions.ask(sites, open, reads);
+        let Ok(written) = check.computed(sites, Catalog::written_calls).await else {
+            return;
+        };
+        self.questions.ask(sites, open, reads, written);
     }
 
     fn program_check(&self) -> ProgramCheck<'_> {
@@ -129,7 +134,21 @@ impl Broker {
 
     /// What a program has to know that completed after `calls`, and returned and printed nothing or not.
     pub(crate) fn answers(&self, calls: u32, shows: Shows) -> Vec<String> {
-        self.questions.answers(calls, shows)
+        let live_catalog = &self.context.live_catalog;
+        let resolve = |made: &[ToolTarget]| {
+            let catalog = live_catalog.snapshot();
+            made.iter()
+                .filter_map(|made| catalog.called_tool(made))
+                .collect()
+        };
+        self.questions.answers(calls, shows, resolve)
+    }
+
+    /// Notes a call that the program makes.
+    pub(crate) fn note_made(&self, call: &HostCall) {
+        if call.op == HostOp::Tool {
+            self.questions.note_made(&call.head);
+        }
     }
 
     /// What a program has to know that failed.

@@ -356,6 +356,7 @@ impl Run {
 
     fn begin_call(&mut self, call: HostCall) -> Next {
         self.calls_made += 1;
+        self.broker.note_made(&call);
         match &mut self.continued {
             Some(continued) => {
                 self.calls.recall(&call);

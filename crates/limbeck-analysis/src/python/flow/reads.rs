@@ -2,12 +2,14 @@
 
 mod assigned;
 mod compared;
+mod decides;
 mod functions;
 mod placed;
 mod whole;
 
 use std::collections::HashSet;
 
+use limbeck_domain::Decides;
 use ruff_python_ast::{
     AnyNodeRef, BoolOp, CmpOp, Expr, ExprAttribute, ExprCall, ExprCompare, ExprContext,
     ExprStarred, Number, StmtWith,
@@ -50,6 +52,8 @@ struct FoundReads {
     /// Places that were followed, each for the result itself and for what the program parses of it.
     seen: HashSet<(NodeId, bool)>,
     steps_left: usize,
+    /// Parts of which the program asks whether they are there.
+    asks: Vec<Vec<String>>,
     /// Numbers of the alternatives of which one is the whole result.
     whole: HashSet<u32>,
     /// Conditions of which a branch takes the whole result as it is.
@@ -61,6 +65,7 @@ impl FoundReads {
         Self {
             used: ValueUse::default(),
             asked: Vec::new(),
+            asks: Vec::new(),
             seen: HashSet::new(),
             steps_left: STEPS_PER_RESULT_MAX,
             whole: HashSet::new(),
@@ -83,6 +88,9 @@ impl FoundReads {
                 |path: &Vec<String>| read.path.len() > path.len() && read.path.starts_with(path);
             read.optional |= self.asked.iter().any(is_below);
             read.form_asked = form_asked;
+            if self.asks.contains(&read.path) {
+                read.decides = Decides::Nothing;
+            }
         }
         self.used.as_text |= form_asked;
         self.used
@@ -161,6 +169,7 @@ impl<'a> CallFlow<'_, 'a> {
                 self.whole_branch(parent, node, found);
             } else if ends_in_name(&part.path) && part.is_itself() {
                 self.compared(parent, node, &part, found);
+                self.decided_by_name(node, &part, found);
             }
             let next = match parent {
                 AnyNodeRef::ExprAttribute(member) if part.is_itself() => {
@@ -333,16 +342,19 @@ impl<'a> CallFlow<'_, 'a> {
             && part.is_itself()
             && let Some(name) = text(&compared.left)
         {
+            let named = part.named(name).path;
             found.used.reads.push(ResultRead {
                 at: compared.left.start().into(),
-                path: part.named(name).path,
+                path: named.clone(),
                 optional: true,
                 asked: true,
                 either: 0,
                 certain: false,
                 absent_is_well: false,
                 form_asked: false,
+                decides: Decides::Nothing,
             });
+            found.asks.push(named);
         }
     }
 
@@ -480,10 +492,14 @@ impl<'a> CallFlow<'_, 'a> {
             certain: false,
             absent_is_well: self.absent_is_well(node),
             form_asked: false,
+            decides: Decides::Nothing,
         });
     }
 
     fn note_optional(&self, node: NodeId, at: TextSize, part: &ResultPart, found: &mut FoundReads) {
+        if self.asks_for_presence(node) {
+            found.asks.push(part.path.clone());
+        }
         found.used.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
@@ -493,6 +509,7 @@ impl<'a> CallFlow<'_, 'a> {
             certain: false,
             absent_is_well: self.absent_is_well(node),
             form_asked: false,
+            decides: self.decides(node, part),
         });
     }
 }

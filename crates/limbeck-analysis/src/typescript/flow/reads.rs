@@ -7,13 +7,16 @@ mod certain;
 mod changes;
 mod compared;
 mod containers;
+mod decides;
 mod functions;
 mod kept;
 mod placed;
+mod reach;
 mod whole;
 
 use std::collections::{HashMap, HashSet};
 
+use limbeck_domain::Decides;
 use oxc::ast::AstKind;
 use oxc::ast::ast::{AssignmentTarget, BindingPattern, Expression, ForStatementLeft};
 use oxc::semantic::NodeId;
@@ -24,6 +27,7 @@ pub(in crate::typescript) use self::whole::is_member_of_texts;
 
 use self::certain::{EnteredFunctions, Exits};
 use self::changes::changes_members;
+use self::reach::Conditions;
 use super::guards::method;
 use crate::bounds::{PATH_NAMES_MAX, READS_MAX, READS_PER_RESULT_MAX};
 use crate::result_part::{ResultPart, ends_in_name};
@@ -41,6 +45,8 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
     tree: &'t ProgramTree<'s, 'a>,
     /// Server and tool of each call that gives the value of a result.
     tools: HashMap<NodeId, (Option<String>, String)>,
+    /// Where these calls begin, in the order of the text.
+    call_starts: Vec<u32>,
     /// The call whose result is followed; none for another value.
     call: Option<NodeId>,
     found: ValueUse,
@@ -58,6 +64,9 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
     whole_instead: Vec<WholeInstead>,
     /// Whether the program asks what the whole result is.
     form_asked: bool,
+    /// Parts of which the program asks whether they are there.
+    asks: Vec<Vec<String>>,
+    conditions: Conditions,
     exits: Exits,
     entered: EnteredFunctions,
 }
@@ -73,9 +82,13 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                     (call.server.clone(), call.tool.clone()),
                 )
             });
+        let tools: HashMap<_, _> = values.collect();
+        let mut call_starts: Vec<u32> = tools.keys().map(|call| tree.span(*call).start).collect();
+        call_starts.sort_unstable();
         Self {
             tree,
-            tools: values.collect(),
+            tools,
+            call_starts,
             call: None,
             found: ValueUse::default(),
             all: 0,
@@ -89,9 +102,17 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             whole: HashSet::new(),
             whole_instead: Vec::new(),
             form_asked: false,
+            asks: Vec::new(),
+            conditions: Conditions::of(tree),
             exits: Exits::of(tree),
             entered: EnteredFunctions::default(),
         }
+    }
+
+    /// Whether a tool is called between two places.
+    fn has_call_between(&self, from: u32, to: u32) -> bool {
+        let first = self.call_starts.partition_point(|start| *start < from);
+        self.call_starts.get(first).is_some_and(|start| *start < to)
     }
 
     /// The use of what the call at `call` gives.
@@ -145,6 +166,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         self.whole.clear();
         self.whole_instead.clear();
         self.form_asked = false;
+        self.asks.clear();
         self.entered.clear();
     }
 
@@ -154,6 +176,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         for read in reads.iter_mut() {
             read.asked |= read.either != 0 && self.whole.contains(&read.either);
             read.form_asked = self.form_asked;
+            if self.asks.contains(&read.path) {
+                read.decides = Decides::Nothing;
+            }
         }
         provide_by_whole(reads, &self.whole_instead);
         reads.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
@@ -422,12 +447,23 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             || self.provides_for_absence(member)
             || self.is_otherwise_read(member)
             || self.is_of_failure(member, part);
+        let decides = match optional {
+            true => self.decided_by(member, part),
+            false => Decides::Nothing,
+        };
+        if optional && decides == Decides::Nothing {
+            self.asks.push(part.path.clone());
+        }
+        let before = self.found.reads.len();
         let absence = Absence {
             optional,
             certain: !optional && !self.is_kept(member) && self.is_certain(member),
             is_well: self.absent_is_well(member),
         };
         self.note(at, part, absence, Some(member));
+        for read in &mut self.found.reads[before..] {
+            read.decides = decides;
+        }
     }
 
     /// Notes a read, of `member` where it is an expression.
@@ -450,6 +486,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 certain: absence.certain && !part.is_of_several,
                 absent_is_well: absence.is_well,
                 form_asked: false,
+                decides: Decides::Nothing,
             });
         }
     }

@@ -8,6 +8,7 @@ use super::*;
 use limbeck_domain::Repeat;
 
 mod assigned;
+mod reach;
 mod reads;
 mod results;
 

@@ -98,6 +98,7 @@ fn each_argument_names_the_calls_the_input_and_the_line_it_comes_from() {
         as_text: false,
         certain: false,
         idle: false,
+        reach: limbeck_domain::Reach::Open,
         uses: Vec::new(),
     };
     // Python writes other letters by their numbers.

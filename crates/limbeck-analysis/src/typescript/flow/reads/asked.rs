@@ -1,5 +1,6 @@
 //! What the program asks of a result before it reads it, or provides for its absence: no error then.
 
+use limbeck_domain::Decides;
 use oxc::ast::AstKind;
 use oxc::ast::ast::Expression;
 use oxc::semantic::NodeId;
@@ -18,10 +19,17 @@ impl<'a> ReadFinder<'_, '_, 'a> {
             return;
         }
         self.form_asked |= part.path.is_empty();
+        let decides = self.decided_by(at, part);
+        if decides == Decides::Nothing {
+            self.asks.push(part.path.clone());
+        }
         let mut is_known = false;
         for read in &mut self.found.reads {
             if read.path == part.path {
                 read.optional = true;
+                if decides != Decides::Nothing {
+                    read.decides = decides;
+                }
                 is_known = true;
             }
         }

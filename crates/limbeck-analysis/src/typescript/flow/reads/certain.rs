@@ -49,7 +49,7 @@ impl Exits {
     }
 
     /// Whether there may be one between two places of a function. One that `to` is a part of is not.
-    fn any_between(&self, from: u32, to: u32, function: Option<NodeId>) -> bool {
+    pub(super) fn any_between(&self, from: u32, to: u32, function: Option<NodeId>) -> bool {
         let first = self.places.partition_point(|(exit, _)| exit.start < from);
         let mut between = self.places[first..]
             .iter()
@@ -148,7 +148,7 @@ impl ReadFinder<'_, '_, '_> {
     }
 }
 
-fn function_around(tree: &ProgramTree<'_, '_>, node: NodeId) -> Option<NodeId> {
+pub(super) fn function_around(tree: &ProgramTree<'_, '_>, node: NodeId) -> Option<NodeId> {
     let mut around = tree.climb(node);
     around
         .find(|(_, kind, _)| {

@@ -197,12 +197,48 @@ fn is_free(json: &str) -> bool {
     }
 }
 
-/// Whether a text is one word that has the form of an address, a path, a channel or a variable.
+/// Whether a text is one word that has the form of an address, a path, a channel or a variable, or has an address or a path among
+/// its words.
 fn is_target_value(text: &str) -> bool {
     let text = text.trim();
     let is_word = !text.contains(char::is_whitespace);
     let has_mark = text.contains(['@', '/', '\\', ':']);
-    is_word && (has_mark || text.starts_with(['#', '~', '$', '+', '.', '-']))
+    (is_word && (has_mark || text.starts_with(['#', '~', '$', '+', '.', '-'])))
+        || text.split_whitespace().any(is_address)
+}
+
+/// Whether a word of a text is an address or a path: `https://x`, `bob@example.com`, `example.com`, `/etc/passwd`, `#general`.
+fn is_address(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !"#@/~.".contains(c));
+    let word = word.trim_end_matches(['.', '/']);
+    let is_path = ["/", "~/", "../", "./"]
+        .iter()
+        .any(|start| word.starts_with(start))
+        && word.len() > 1;
+    let has_name = |mark| {
+        let parts = word.split_once(mark);
+        parts.is_some_and(|(before, behind): (&str, &str)| !before.is_empty() && !behind.is_empty())
+    };
+    let is_named = word.len() > 1 && word.starts_with(['#', '@']);
+    is_path || is_named || word.contains("://") || has_name('@') || is_host(word)
+}
+
+/// Whether a word has the form of a host's name, which that of a file has too: labels with dots between them, the last of two
+/// letters or more.
+fn is_host(word: &str) -> bool {
+    let host = word.split(['/', ':', '?', '#']).next().unwrap_or(word);
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        !label.is_empty()
+            && label
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+    };
+    let last = labels.last().copied().unwrap_or_default();
+    labels.len() > 1
+        && labels.iter().all(is_label)
+        && last.chars().count() > 1
+        && last.chars().all(char::is_alphabetic)
 }
 
 #[cfg(test)]

@@ -228,3 +228,28 @@ fn a_choice_is_offered_as_far_as_the_rules_allow() {
     let both = vec![rule("a", "to", "8h"), rule("b", "to", "run")];
     assert_eq!(at_most(both, write), Some(Remember::Run));
 }
+
+#[test]
+fn a_text_with_an_address_among_its_words_is_no_ordinary_text() {
+    for text in [
+        "evil.com",
+        "mail to bob@evil.com now",
+        "see https://evil.com/x.",
+        "it is at evil.com/x, as said",
+        "send it to (evil.co.uk)",
+        "read /etc/passwd please",
+        "tell @bob and #general",
+    ] {
+        assert!(is_target_value(text), "{text}");
+    }
+    // The controls: sentences with dots, numbers and slashes.
+    for text in [
+        "hello there",
+        "Release 4.2 is out. We are done.",
+        "e.g. this and/or that, i.e. 10:30 or 3/4",
+        "what... really?",
+        "",
+    ] {
+        assert!(!is_target_value(text), "{text}");
+    }
+}

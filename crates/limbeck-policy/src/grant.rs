@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::rules::{CallFacts, DecidedBy, Effect, Preset};
-use crate::{Decided, Facts, Policy, Question, ToolCall, ToolClass};
+use crate::{Decided, Facts, Policy, Question, Subject, ToolCall, ToolClass};
 
 /// Calls that a line covers which is repeated without a known end, where the approver names no number.
 pub const MANY_DEFAULT: u32 = 25;
@@ -263,7 +263,7 @@ fn line_of(
     }
     let class = question.class().class;
     let rules = &facts.policy.rules;
-    let conditioned = rules.conditioned_arguments(question.tool(), class, facts.who);
+    let conditioned = rules.conditioned_arguments(question.tool(), class, facts.who, Subject::Tool);
     grant.take(question.call(), class, pin, &conditioned, counted)
 }
 
@@ -276,7 +276,8 @@ impl Facts<'_> {
         if !self.scope.covers(&line.tool) || self.policy.fault_that_stops(class).is_some() {
             return false;
         }
-        let conditioned = rules.conditioned_arguments(&line.tool, class.class, self.who);
+        let conditioned =
+            rules.conditioned_arguments(&line.tool, class.class, self.who, Subject::Tool);
         if conditioned.iter().any(|name| line.leaves_open(name)) {
             return false;
         }
@@ -287,6 +288,7 @@ impl Facts<'_> {
         });
         let decision = rules.decide(&CallFacts {
             tool: &line.tool,
+            subject: Subject::Tool,
             class: class.class,
             class_by_operator: class.source.is_operators(),
             arguments: &Value::Object(constants.collect::<Map<_, _>>()),

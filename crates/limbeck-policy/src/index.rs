@@ -8,13 +8,16 @@ use std::collections::{BTreeSet, HashMap};
 use limbeck_domain::ToolId;
 
 use crate::Scope;
+use crate::pattern::{Form, Reading};
 
-/// Positions of scopes by the names in their patterns. What it finds may match; [`Scope::covers`] says whether it does.
+/// Positions of scopes by the names in their patterns. What it finds may match; [`Scope::may_mean`] says whether it does.
 #[derive(Debug, Default)]
 pub(crate) struct ScopeIndex {
     by_server: HashMap<String, ToolTable>,
     /// Patterns with a wildcard in the name of the server.
     any_server: ToolTable,
+    /// Patterns that are read whole as one of servers' names, by such names.
+    by_server_pattern: ToolTable,
 }
 
 /// Positions by the pattern of the tool's name.
@@ -56,13 +59,16 @@ impl ScopeIndex {
 
     fn add(&mut self, pattern: &str, at: usize) {
         // A name may contain separators, so a pattern may have several readings; each is an entry.
-        for (server, tool) in crate::scope::parts(pattern) {
-            let table = if server.contains('*') {
-                &mut self.any_server
-            } else {
-                self.by_server.entry(server.to_owned()).or_default()
+        for Reading { server, tool, form } in crate::pattern::readings(pattern) {
+            let list = match (form, server.contains('*')) {
+                (Form::Loose, _) => self.by_server_pattern.list(Some(server)),
+                (Form::Usual | Form::Name, true) => self.any_server.list(tool),
+                (Form::Usual | Form::Name, false) => {
+                    let of_server = self.by_server.entry(server.to_owned()).or_default();
+                    of_server.list(tool)
+                }
             };
-            push(table.list(tool), at);
+            push(list, at);
         }
     }
 
@@ -73,6 +79,8 @@ impl ScopeIndex {
         for table in of_server.into_iter().chain([&self.any_server]) {
             table.find(&tool.tool, &mut found);
         }
+        self.by_server_pattern
+            .find(tool.server.as_str(), &mut found);
         found.sort_unstable();
         found.dedup();
         found
@@ -173,7 +181,7 @@ mod tests {
             assert!(found.is_sorted_by(|one, next| one < next));
             for (at, scope) in scopes.iter().enumerate() {
                 assert!(
-                    !scope.covers(&tool) || found.contains(&at),
+                    !scope.may_mean(&tool) || found.contains(&at),
                     "{tool}: {scope:?}"
                 );
             }

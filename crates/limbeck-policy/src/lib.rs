@@ -19,6 +19,7 @@ mod index;
 mod memory;
 mod model;
 mod outlook;
+mod pattern;
 pub mod pins;
 mod policy;
 mod question;
@@ -36,6 +37,7 @@ pub use model::{
     decide_model_or_ask,
 };
 pub use outlook::PolicyNote;
+pub use pattern::Subject;
 pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
     ToolClass,
@@ -47,7 +49,7 @@ pub use question::{
 pub use read::{
     DecidedRead, ReadPermit, ReadQuestion, ReadRequest, decide_read, decide_read_or_ask,
 };
-pub use scope::{PatternError, Scope};
+pub use scope::{AmbiguousPattern, PatternError, Scope};
 
 /// One call of one tool, with arguments that were validated.
 #[derive(Clone, Debug, PartialEq, Eq)]

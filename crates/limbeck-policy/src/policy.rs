@@ -6,12 +6,12 @@ use std::fmt;
 use limbeck_domain::{EffectClass, ServerName, ToolId};
 use serde_json::Value;
 
-use crate::Scope;
 use crate::budget::Budgets;
 use crate::in_doubt::DoubtRules;
 use crate::index::ScopeIndex;
 use crate::question::Asked;
 use crate::rules::{CallFacts, DecidedBy, Effect, Preset, RuleSet};
+use crate::{Scope, Subject};
 
 /// Patterns of tools with a class.
 const CLASSES_MAX: usize = 10_000;
@@ -143,15 +143,52 @@ impl Classes {
         })
     }
 
+    /// The same classes, whose patterns are read with the servers of the configuration.
+    pub fn resolved(mut self, servers: &HashSet<ServerName>) -> Self {
+        for (scope, _) in &mut self.patterns {
+            *scope = std::mem::take(scope).resolved(servers);
+        }
+        self
+    }
+
+    /// The patterns with their classes.
+    pub fn patterns(&self) -> &[(Scope, EffectClass)] {
+        &self.patterns
+    }
+
     /// The class of `tool`, of which its server hints `hinted`: the operator's word first, the most harmful where several
-    /// patterns match. That of another server never makes a tool less harmful than unknown.
+    /// patterns match. That of another server never makes a tool less harmful than unknown, and neither does a pattern that can
+    /// mean other tools too.
     pub fn of(&self, tool: &ToolId, hinted: EffectClass) -> ToolClass {
         let candidates = self.index.candidates(tool).into_iter();
         let patterns = candidates.map(|at| &self.patterns[at]);
-        let matching = patterns.filter(|(scope, _)| scope.covers(tool));
-        let by_operator = matching
-            .map(|(_, class)| *class)
-            .max_by_key(|class| harm(*class));
+        let (mut sure, mut doubtful) = (None, None);
+        for (scope, class) in patterns.filter(|(scope, _)| scope.may_mean(tool)) {
+            let of_kind = match scope.means(tool, Subject::Tool) {
+                true => &mut sure,
+                false => &mut doubtful,
+            };
+            *of_kind = Some(match *of_kind {
+                Some(other) if harm(other) >= harm(*class) => other,
+                _ => *class,
+            });
+        }
+        let known = self.without_doubtful(tool, sure, hinted);
+        match doubtful {
+            Some(class) if harm(class) > harm(known.class) => ToolClass {
+                class,
+                source: ClassSource::Server,
+            },
+            _ => known,
+        }
+    }
+
+    fn without_doubtful(
+        &self,
+        tool: &ToolId,
+        by_operator: Option<EffectClass>,
+        hinted: EffectClass,
+    ) -> ToolClass {
         let (class, source) = match (by_operator, hinted) {
             (Some(class), _) => (class, ClassSource::Operator),
             (None, EffectClass::Unknown) => (EffectClass::Unknown, ClassSource::Unknown),
@@ -264,6 +301,15 @@ impl fmt::Display for PolicyDenial {
 }
 
 impl Policy {
+    /// The same policy, whose patterns of tools are read with these servers of the configuration.
+    pub fn resolved(self, servers: &HashSet<ServerName>) -> Self {
+        Self {
+            rules: self.rules.resolved(servers),
+            classes: self.classes.resolved(servers),
+            ..self
+        }
+    }
+
     /// The fault of the rules, where it stops calls of tools of `class`: all but those that are known to read only.
     pub fn fault_that_stops(&self, class: ToolClass) -> Option<&PolicyFault> {
         let is_known_read = class.source.is_operators() && class.class == EffectClass::Read;
@@ -297,6 +343,7 @@ impl Policy {
         };
         let call = CallFacts {
             tool,
+            subject: Subject::Tool,
             class: class.class,
             class_by_operator: class.source.is_operators(),
             arguments: &parsed,
@@ -311,7 +358,7 @@ impl Policy {
 
     fn names_in_conditions(&self, call: &CallFacts<'_>) -> Vec<String> {
         let rules = &self.rules;
-        let names = rules.conditioned_arguments(call.tool, call.class, call.who);
+        let names = rules.conditioned_arguments(call.tool, call.class, call.who, call.subject);
         names.into_iter().map(str::to_owned).collect()
     }
 
@@ -322,6 +369,7 @@ impl Policy {
         class: ToolClass,
         arguments: &str,
         who: &[&str],
+        subject: Subject,
     ) -> Answer {
         if let Some(fault) = self.fault_that_stops(class) {
             return Answer::Deny(DenialCause::Fault(fault.clone()));
@@ -335,6 +383,7 @@ impl Policy {
         let ToolClass { class, source } = class;
         let call = CallFacts {
             tool,
+            subject,
             class,
             class_by_operator: source.is_operators(),
             arguments: &parsed,
@@ -358,7 +407,7 @@ impl Policy {
                 unit: decision.unit(),
                 options: self.rules.ask_options(&call),
                 named_by_rules: self.names_in_conditions(&call),
-                rules_text: self.rules.text_about(tool, class, who),
+                rules_text: self.rules.text_about(tool, class, who, subject),
             }),
             Effect::Deny => Answer::Deny(cause()),
         }
@@ -392,7 +441,10 @@ mod tests {
 
     fn is_allowed(policy: &Policy, tool: &ToolId, hinted: EffectClass) -> bool {
         let class = policy.classes.of(tool, hinted);
-        matches!(policy.answer(tool, class, "{}", &[]), Answer::Allow)
+        matches!(
+            policy.answer(tool, class, "{}", &[], Subject::Tool),
+            Answer::Allow
+        )
     }
 
     #[test]
@@ -439,6 +491,28 @@ mod tests {
     }
 
     #[test]
+    fn a_class_of_a_pattern_with_several_meanings_only_makes_tools_more_harmful() {
+        let servers = ["x", "x.y"].map(ServerName::from).into();
+        let of = |pattern: &str, class| {
+            let scope = Scope::parse([pattern]).unwrap();
+            let classes = Classes::new(vec![(scope, class)], HashSet::new()).unwrap();
+            let classes = classes.resolved(&servers);
+            let of = classes.of(&ToolId::new("x.y", "z"), EffectClass::Unknown);
+            (of.class, of.source)
+        };
+        let unknown = (EffectClass::Unknown, ClassSource::Unknown);
+        assert_eq!(of("x.y.z", EffectClass::Read), unknown);
+        assert_eq!(
+            of("x.y.z", EffectClass::Destructive),
+            (EffectClass::Destructive, ClassSource::Server)
+        );
+        assert_eq!(
+            of("mcp__x.y__z", EffectClass::Read),
+            (EffectClass::Read, ClassSource::Operator)
+        );
+    }
+
+    #[test]
     fn rules_that_could_not_be_read_leave_known_reads_alone() {
         let scope = Scope::parse(["files.read"]).unwrap();
         let classes = Classes::new(vec![(scope, EffectClass::Read)], HashSet::new()).unwrap();
@@ -455,7 +529,7 @@ mod tests {
         ));
         let tool = ToolId::new("files", "write");
         let class = faulty.classes.of(&tool, EffectClass::Read);
-        let Answer::Deny(cause) = faulty.answer(&tool, class, "{}", &[]) else {
+        let Answer::Deny(cause) = faulty.answer(&tool, class, "{}", &[], Subject::Tool) else {
             panic!("a fault denies");
         };
         let denied = Denied::by_policy(tool, cause);

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::budget::Budget;
 use crate::policy::Answer;
 use crate::rules::{AskOptions, AskUnit, Preset, Remember};
-use crate::{DenialCause, Denied, Facts, Permit, ToolCall, ToolClass};
+use crate::{DenialCause, Denied, Facts, Permit, Subject, ToolCall, ToolClass};
 
 /// Decision about a call that may be asked about.
 #[derive(Debug)]
@@ -44,6 +44,18 @@ pub(crate) struct Asked {
     pub(crate) named_by_rules: Vec<String>,
     /// All that the rules about such calls say.
     pub(crate) rules_text: String,
+}
+
+impl Asked {
+    /// Both as one question, as strict as the stricter of the two in each.
+    pub(crate) fn together(self, other: Self) -> Self {
+        Self {
+            options: self.options.tightened(&other.options),
+            named_by_rules: [self.named_by_rules, other.named_by_rules].concat(),
+            rules_text: format!("{}\n{}", self.rules_text, other.rules_text),
+            ..self
+        }
+    }
 }
 
 /// What the approval of a call is bound to.
@@ -190,7 +202,10 @@ pub fn decide_or_ask(call: ToolCall, facts: &Facts<'_>) -> Result<Decided, Denie
     facts.scope.allows(&call.tool)?;
     let class = facts.policy.classes.of(&call.tool, call.effect);
     let arguments = call.arguments.as_str();
-    match facts.policy.answer(&call.tool, class, arguments, facts.who) {
+    match facts
+        .policy
+        .answer(&call.tool, class, arguments, facts.who, Subject::Tool)
+    {
         Answer::Allow => Ok(Decided::Permit(Permit {
             call,
             class,
@@ -211,7 +226,9 @@ pub fn ask_about_repeat(permit: &Permit, facts: &Facts<'_>) -> Option<Box<Questi
     if !preset.asks_about_repeats() {
         return None;
     }
-    let rules_text = policy.rules.text_about(&call.tool, class.class, who);
+    let rules_text = policy
+        .rules
+        .text_about(&call.tool, class.class, who, Subject::Tool);
     Some(Box::new(Question {
         call,
         class,

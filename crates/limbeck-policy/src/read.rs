@@ -4,7 +4,7 @@ use limbeck_domain::{CompactArguments, ReadMethod, ServerName, ToolId};
 use serde_json::{Map, Value};
 
 use crate::policy::Answer;
-use crate::{Denied, Facts, Question, Ticket, ToolCall, ToolClass};
+use crate::{Denied, Facts, Question, Subject, Ticket, ToolCall, ToolClass};
 
 /// One read of a resource, prompt or completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,10 +128,7 @@ pub fn decide_read_or_ask(request: ReadRequest, facts: &Facts<'_>) -> Result<Dec
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
     facts.scope.allows(&tool)?;
     let class = ToolClass::READ_METHOD;
-    match facts
-        .policy
-        .answer(&tool, class, &request.params, facts.who)
-    {
+    match answer(&tool, &request, facts) {
         Answer::Allow => Ok(DecidedRead::Permit(ReadPermit { request })),
         Answer::Ask(asked) => {
             let Ok((arguments, _)) = CompactArguments::parse(&request.params) else {
@@ -153,6 +150,45 @@ pub fn decide_read_or_ask(request: ReadRequest, facts: &Facts<'_>) -> Result<Dec
             })))
         }
         Answer::Deny(cause) => Err(Denied::by_policy(tool, cause)),
+    }
+}
+
+/// What the policy says about a read. A completion tells what its server knows of resources or prompts, so it is also judged as
+/// `resources/complete` or `prompts/complete`: the stricter answer counts.
+fn answer(tool: &ToolId, request: &ReadRequest, facts: &Facts<'_>) -> Answer {
+    let by_name = |tool: &ToolId| {
+        let class = ToolClass::READ_METHOD;
+        let Facts { policy, who, .. } = facts;
+        policy.answer(tool, class, &request.params, who, Subject::Read)
+    };
+    let names = completed(request).into_iter();
+    names.fold(by_name(tool), |so_far, name| {
+        let of_reference = by_name(&ToolId::new(request.server.clone(), *name));
+        match (so_far, of_reference) {
+            (Answer::Deny(cause), _) | (_, Answer::Deny(cause)) => Answer::Deny(cause),
+            (Answer::Ask(one), Answer::Ask(other)) => Answer::Ask(one.together(other)),
+            (Answer::Ask(asked), Answer::Allow) | (Answer::Allow, Answer::Ask(asked)) => {
+                Answer::Ask(asked)
+            }
+            (Answer::Allow, Answer::Allow) => Answer::Allow,
+        }
+    })
+}
+
+/// Names by which a completion is judged beside its own: both where its reference cannot be told.
+fn completed(request: &ReadRequest) -> &'static [&'static str] {
+    if request.method != ReadMethod::Complete {
+        return &[];
+    }
+    let params = CompactArguments::parse(&request.params);
+    let of_type = params
+        .as_ref()
+        .ok()
+        .map(|(_, params)| &params["ref"]["type"]);
+    match of_type.and_then(Value::as_str) {
+        Some("ref/resource") => &["resources/complete"],
+        Some("ref/prompt") => &["prompts/complete"],
+        _ => &["resources/complete", "prompts/complete"],
     }
 }
 
@@ -292,5 +328,39 @@ mod tests {
         assert_eq!(next.params, r#"{"cursor":"c2"}"#);
         assert_eq!(of(ReadMethod::ReadResource, r#"{"uri":"note:1"}"#), None);
         assert_eq!(of(ReadMethod::ListPrompts, "[]"), None);
+    }
+
+    #[test]
+    fn a_completion_is_judged_by_what_it_refers_to() {
+        let complete = |reference: &str, policy: &Policy| {
+            let params = format!(r#"{{"ref":{reference},"argument":{{"name":"x","value":"a"}}}}"#);
+            decided(request(ReadMethod::Complete, &params), policy)
+        };
+        let resource = r#"{"type":"ref/resource","uri":"note:{x}"}"#;
+        let prompt = r#"{"type":"ref/prompt","name":"p"}"#;
+        let other = r#"{"type":"ref/other"}"#;
+        let is_asked = |answer| matches!(answer, Ok(DecidedRead::Ask(_)));
+        let is_sent = |answer| matches!(answer, Ok(DecidedRead::Permit(_)));
+        for (pattern, of_resource, of_prompt) in [
+            ("files.resources/*", true, false),
+            ("files.prompts/*", false, true),
+            ("files.completion/complete", true, true),
+        ] {
+            let policy = asking(pattern);
+            assert_eq!(
+                is_asked(complete(resource, &policy)),
+                of_resource,
+                "{pattern}"
+            );
+            assert_eq!(is_asked(complete(prompt, &policy)), of_prompt, "{pattern}");
+            assert!(is_asked(complete(other, &policy)), "{pattern}");
+        }
+        // The controls: rules about single reads and about other servers.
+        for pattern in ["files.resources/read", "mail.resources/*"] {
+            let policy = asking(pattern);
+            assert!(is_sent(complete(resource, &policy)), "{pattern}");
+        }
+        let twice = r#"{"type":"ref/prompt"},"ref":{"type":"ref/resource"}"#;
+        assert!(complete(twice, &asking("files.resources/*")).is_err());
     }
 }

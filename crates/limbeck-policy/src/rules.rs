@@ -18,6 +18,8 @@ mod preset;
 mod rule;
 mod truth;
 
+use std::collections::HashSet;
+
 pub use ask::{Approvers, AskOptions, Channel, Channels, EXPIRES_S_MAX, OnExpiry, QUORUM_MAX};
 pub use condition::{Condition, ConditionError, Operator, ValueType};
 pub use decide::{CallFacts, DecidedBy, Decision};
@@ -29,8 +31,9 @@ pub use preset::{AskUnit, Preset, PresetAnswer};
 pub use rule::{Effect, Layer, Rule, RuleError};
 
 pub use limbeck_domain::Remember;
-use limbeck_domain::{EffectClass, ToolId};
+use limbeck_domain::{EffectClass, ServerName, ToolId};
 
+use crate::Subject;
 use crate::index::ScopeIndex;
 
 #[cfg(test)]
@@ -62,7 +65,7 @@ impl RuleSet {
         if rules.len() > RULES_MAX {
             return Err(RuleError::TooMany { rules: rules.len() });
         }
-        let mut ids = std::collections::HashSet::new();
+        let mut ids = HashSet::new();
         for rule in &rules {
             rule.check()?;
             if !ids.insert(&*rule.id) {
@@ -76,6 +79,15 @@ impl RuleSet {
             preset: Preset::of_layers(presets, default),
             rules,
         })
+    }
+
+    /// The same rules, whose patterns are read with the servers of the configuration.
+    pub fn resolved(mut self, servers: &HashSet<ServerName>) -> Self {
+        for rule in &mut self.rules {
+            rule.tools = std::mem::take(&mut rule.tools).resolved(servers);
+            rule.except = rule.except.take().map(|except| except.resolved(servers));
+        }
+        self
     }
 
     /// Whether a rule that may be about `tool` has a condition on arguments.
@@ -93,10 +105,11 @@ impl RuleSet {
         tool: &ToolId,
         class: EffectClass,
         who: &[&str],
+        subject: Subject,
     ) -> Vec<&str> {
         let candidates = self.index.candidates(tool).into_iter();
         let rules = candidates.map(|at| &self.rules[at]);
-        let about = rules.filter(|rule| rule.is_about(tool, class, who).is_ok());
+        let about = rules.filter(|rule| rule.is_about(tool, class, who, subject).is_ok());
         about
             .flat_map(|rule| rule.arguments.iter().map(move |named| (rule.effect, named)))
             .filter(|(effect, (_, condition))| {
@@ -108,10 +121,16 @@ impl RuleSet {
 
     /// Text of all rules about calls of `tool` with this class by this requester, and of the preset: equal texts ask in the same
     /// way. The lines of files are not in it.
-    pub(crate) fn text_about(&self, tool: &ToolId, class: EffectClass, who: &[&str]) -> String {
+    pub(crate) fn text_about(
+        &self,
+        tool: &ToolId,
+        class: EffectClass,
+        who: &[&str],
+        subject: Subject,
+    ) -> String {
         let candidates = self.index.candidates(tool).into_iter();
         let rules = candidates.map(|at| &self.rules[at]);
-        let about = rules.filter(|rule| rule.is_about(tool, class, who).is_ok());
+        let about = rules.filter(|rule| rule.is_about(tool, class, who, subject).is_ok());
         let mut texts: Vec<String> = about.map(Rule::text).collect();
         texts.sort_unstable();
         texts.push(self.preset.as_str().to_owned());

@@ -1,8 +1,12 @@
 //! Scope of an execution: the tools it may use.
 
+use std::collections::HashSet;
+use std::fmt;
+
 use limbeck_domain::{ServerName, ToolId};
 
 use crate::{Denied, ModelAction};
+use crate::pattern::{Form, Subject, only_reading, readings as meanings};
 
 /// One pattern: two names and a prefix.
 const PATTERN_BYTES_MAX: usize = 512;
@@ -14,9 +18,30 @@ const PATTERNS_MAX: usize = 256;
 /// A pattern is `server.tool` or `mcp__server__tool`; `*` matches any number of characters in
 /// either part, a name without a dot means all tools of that server, and `*` alone means
 /// everything. Names are compared exactly, letter case included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     patterns: Option<Vec<String>>,
+    /// For each pattern the place of the reading that counts where a tool is allowed, and `None` where several could. Set when
+    /// the servers are known.
+    only: Option<Vec<Option<usize>>>,
+}
+
+/// Leaves out what the servers make of the patterns: the text of a rule depends on its files alone.
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("patterns", &self.patterns)
+            .finish()
+    }
+}
+
+/// A pattern that can mean tools of several servers of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmbiguousPattern {
+    /// The pattern.
+    pub pattern: String,
+    /// Patterns of one meaning each.
+    pub meanings: Vec<String>,
 }
 
 /// Error of [`Scope::parse`].
@@ -39,7 +64,7 @@ pub enum PatternError {
 impl Scope {
     /// A scope of every tool.
     pub fn everything() -> Self {
-        Self { patterns: None }
+        Self::default()
     }
 
     /// A scope of the tools that `patterns` match; an empty list matches none.
@@ -70,6 +95,7 @@ impl Scope {
         }
         Ok(Self {
             patterns: Some(parsed),
+            only: None,
         })
     }
 
@@ -81,6 +107,63 @@ impl Scope {
     /// Whether no pattern limits it.
     pub fn is_everything(&self) -> bool {
         self.patterns.is_none()
+    }
+
+    /// The same patterns, read with the servers of a configuration.
+    pub fn resolved(mut self, servers: &HashSet<ServerName>) -> Self {
+        let only =
+            |pattern: &String| only_reading(pattern, |reading| exists(reading.server, servers));
+        self.only = self
+            .patterns
+            .as_ref()
+            .map(|patterns| patterns.iter().map(only).collect());
+        self
+    }
+
+    /// Whether some reading of some pattern is about `tool`. For what denies or asks.
+    pub fn may_mean(&self, tool: &ToolId) -> bool {
+        self.patterns.as_ref().is_none_or(|patterns| {
+            let mut all = patterns.iter().flat_map(|pattern| meanings(pattern));
+            all.any(|reading| reading.matches(tool))
+        })
+    }
+
+    /// Whether a pattern is about `tool` and can mean nothing else. For what allows.
+    pub fn means(&self, tool: &ToolId, subject: Subject) -> bool {
+        let Some(patterns) = &self.patterns else {
+            return true;
+        };
+        patterns.iter().enumerate().any(|(at, pattern)| {
+            let only = match &self.only {
+                Some(only) => only.get(at).copied().flatten(),
+                None => only_reading(pattern, |_| false),
+            };
+            let reading = only.and_then(|only| meanings(pattern).nth(only));
+            reading.is_some_and(|reading| reading.allows(tool, subject))
+        })
+    }
+
+    /// Patterns that can mean tools of several of these servers.
+    pub fn ambiguous_among(&self, servers: &HashSet<ServerName>) -> Vec<AmbiguousPattern> {
+        let patterns = self.patterns.iter().flatten();
+        let found = patterns.filter_map(|pattern| {
+            let possible = meanings(pattern)
+                .filter(|reading| reading.form != Form::Loose && exists(reading.server, servers));
+            let meanings: Vec<String> = possible.map(|reading| reading.exact()).collect();
+            (meanings.len() > 1).then(|| AmbiguousPattern {
+                pattern: pattern.clone(),
+                meanings,
+            })
+        });
+        found.collect()
+    }
+
+    /// Whether some reading of some pattern is about tools of `server`.
+    pub fn may_reach(&self, server: &str) -> bool {
+        self.patterns.as_ref().is_none_or(|patterns| {
+            let mut all = patterns.iter().flat_map(|pattern| meanings(pattern));
+            all.any(|reading| reading.reaches(server))
+        })
     }
 
     /// Whether some pattern could match a tool of `server`.
@@ -158,8 +241,17 @@ impl Scope {
     }
 }
 
-/// The readings of a pattern: a pattern of servers with one of tools, or with `None` where it is about all tools.
-pub(crate) fn parts(pattern: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+/// Whether one of `servers` fits the pattern of a name.
+fn exists(pattern: &str, servers: &HashSet<ServerName>) -> bool {
+    match pattern.contains('*') {
+        true => servers.iter().any(|server| glob(pattern, server.as_str())),
+        false => servers.contains(&ServerName::from(pattern)),
+    }
+}
+
+/// What a pattern of an execution's scope can match: a pattern of servers with one of tools, or with `None` where it is about all
+/// tools.
+fn parts(pattern: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let (pattern, separator) = split_form(pattern);
     let mut parted = pattern.match_indices(separator).peekable();
     let whole = parted.peek().is_none().then_some((pattern, None));
@@ -393,5 +485,85 @@ mod tests {
         assert_eq!(Scope::parse(vec!["a"; 257]), Err(PatternError::TooMany));
         let stars = "*a".repeat(200);
         assert!(!glob(&stars, &"a".repeat(199)));
+    }
+
+    fn resolved(pattern: &str, servers: &[&str]) -> Scope {
+        let servers = servers.iter().map(|name| ServerName::from(*name)).collect();
+        Scope::parse([pattern]).unwrap().resolved(&servers)
+    }
+
+    #[test]
+    fn what_denies_is_about_each_meaning_and_what_allows_about_the_only_one() {
+        let servers = ["x", "x.y", "a", "a__b", "io.github.acme/bank", "mcp__m"];
+        let tool = ToolId::new;
+        for (pattern, may_mean, means) in [
+            ("x.y.z", vec![tool("x.y", "z"), tool("x", "y.z")], vec![]),
+            (
+                "mcp__a__b__c",
+                vec![tool("a__b", "c"), tool("a", "b__c")],
+                vec![],
+            ),
+            ("x.y", vec![tool("x", "y"), tool("x.y", "any")], vec![]),
+            ("x.y.*", vec![tool("x.y", "any"), tool("x", "y.z")], vec![]),
+            // The controls: one meaning among these servers.
+            (
+                "io.github.acme/bank",
+                vec![tool("io.github.acme/bank", "pay")],
+                vec![tool("io.github.acme/bank", "pay")],
+            ),
+            (
+                "mcp__x.y__z",
+                vec![tool("x.y", "z")],
+                vec![tool("x.y", "z")],
+            ),
+            ("a__b.c", vec![tool("a__b", "c")], vec![tool("a__b", "c")]),
+            (
+                "x.*",
+                vec![tool("x", "y"), tool("x.y", "z")],
+                vec![tool("x", "y")],
+            ),
+            (
+                "io.github.*",
+                vec![tool("io.github.acme/bank", "pay")],
+                vec![],
+            ),
+            (
+                "mcp__m.pay",
+                vec![tool("mcp__m", "pay")],
+                vec![tool("mcp__m", "pay")],
+            ),
+            ("*.pay", vec![tool("a", "pay")], vec![tool("a", "pay")]),
+            ("x", vec![tool("x", "y.z")], vec![tool("x", "y.z")]),
+        ] {
+            let scope = resolved(pattern, &servers);
+            for tool in &may_mean {
+                assert!(scope.may_mean(tool), "{pattern} {tool}");
+                let expected = means.contains(tool);
+                assert_eq!(
+                    scope.means(tool, Subject::Tool),
+                    expected,
+                    "{pattern} {tool}"
+                );
+            }
+            assert!(!scope.may_mean(&tool("other", "thing")), "{pattern}");
+        }
+        // Without the other server the pattern is clear.
+        let clear = resolved("x.y.z", &["x.y"]);
+        assert!(clear.means(&tool("x.y", "z"), Subject::Tool));
+        assert!(!clear.means(&tool("x", "y.z"), Subject::Tool));
+        let names = ["x", "x.y"].map(ServerName::from).into();
+        let ambiguous = clear.ambiguous_among(&names);
+        assert_eq!(ambiguous[0].meanings, ["mcp__x__y.z", "mcp__x.y__z"]);
+    }
+
+    #[test]
+    fn a_pattern_of_methods_allows_no_tool_of_such_a_name() {
+        let named = ToolId::new("x", "resources/purge");
+        let allowed = |pattern: &str, subject| resolved(pattern, &["x"]).means(&named, subject);
+        assert!(!allowed("x.resources/*", Subject::Tool));
+        assert!(!allowed("mcp__x__resources/purge", Subject::Tool));
+        assert!(resolved("x.resources/*", &["x"]).may_mean(&named));
+        assert!(allowed("x.resources/*", Subject::Read));
+        assert!(allowed("x.*", Subject::Tool) && allowed("x", Subject::Tool));
     }
 }

@@ -147,6 +147,8 @@ pub struct PolicySettings {
     pub budgets: Vec<Budget>,
     /// File, line and problem of a section of the user that could not be read.
     pub fault: Option<String>,
+    /// Names of the servers of the configuration, with which patterns of tools are read.
+    pub servers: HashSet<ServerName>,
 }
 
 impl PolicySettings {
@@ -181,6 +183,7 @@ impl PolicySettings {
             budgets: budgets.unwrap_or_default(),
             fault: problem.map(|problem| PolicyFault { problem }),
         }
+        .resolved(&self.servers)
     }
 }
 

@@ -55,7 +55,11 @@ pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
     if discovery.discover {
         loader.report_earlier_systems();
     }
-    Ok(loader.found)
+    let mut found = loader.found;
+    // Those that wait for trust too: they may be accepted while the policy is in force.
+    let servers = found.servers.iter().chain(&found.held_back);
+    found.settings.policy.servers = servers.map(|entry| entry.name.clone()).collect();
+    Ok(found)
 }
 
 /// Files that [`load`] looks for, weakest first, as paths of the real file system. Those that do not exist are among them.
@@ -79,7 +83,11 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn read_source(&mut self, source: &ConfigSource) -> Result<(), ConfigError> {
         let world = self.discovery.world;
-        let content = match file_content::read(world, &source.path, source.bytes_max()) {
+        let read = match source.is_started_unasked() {
+            true => file_content::read_of_user,
+            false => file_content::read,
+        };
+        let content = match read(world, &source.path, source.bytes_max()) {
             Ok(Some(content)) => content,
             Ok(None) if source.role == FileRole::Named => {
                 return Err(ConfigError::Missing {

@@ -249,7 +249,7 @@ impl AskOptions {
 
     /// Both options together: what either of them forbids is forbidden. The order of the two changes only the order
     /// of names.
-    pub(super) fn tightened(self, other: &Self) -> Self {
+    pub(crate) fn tightened(self, other: &Self) -> Self {
         let channels = match (self.channels, other.channels) {
             (None, None) => None,
             (one, another) => {

@@ -9,12 +9,15 @@ use super::RuleSet;
 use super::ask::AskOptions;
 use super::preset::{AskUnit, Preset, PresetAnswer};
 use super::rule::{Effect, Layer, Rule};
+use crate::Subject;
 
 /// What a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFacts<'a> {
-    /// The tool.
+    /// The tool, or the method of a read in its place.
     pub tool: &'a ToolId,
+    /// Which of the two it is.
+    pub subject: Subject,
     /// Its class.
     pub class: EffectClass,
     /// Whether the class is the operator's word, and not that of the server.
@@ -102,7 +105,10 @@ impl RuleSet {
         is_among: impl Fn(&Rule) -> bool,
     ) -> Decision<'_> {
         let is_matched = |is_about: fn(&Rule) -> bool| {
-            self.has_match(call, |rule| is_among(rule) && is_about(rule))
+            // A rule that may mean something else takes the place of nothing that is stricter.
+            self.has_match(call, |rule| {
+                is_among(rule) && is_about(rule) && rule.is_surely_of(call.tool, call.subject)
+            })
         };
         let mut deciding: Option<&Rule> = None;
         let mut by_default: Option<&Rule> = None;
@@ -132,8 +138,8 @@ impl RuleSet {
         let Some(rule) = strongest else {
             return self.by_preset(call);
         };
-        // A repository's question must not take the place of a preset that denies.
-        if rule.layer == Layer::Project && !is_matched(Rule::is_own) {
+        // The question of a repository's rule, or of one that may mean other tools, must not take the place of a preset that denies.
+        if !is_matched(Rule::is_own) {
             let by_preset = self.by_preset(call);
             if by_preset.effect > rule.effect {
                 return by_preset;
@@ -150,7 +156,9 @@ impl RuleSet {
     pub fn ask_options(&self, call: &CallFacts<'_>) -> AskOptions {
         let mut asking: Vec<&Rule> = self.matching(call).collect();
         asking.retain(|rule| rule.effect == Effect::Ask);
-        if self.has_match(call, Rule::is_users) {
+        if self.has_match(call, |rule| {
+            rule.is_users() && rule.is_surely_of(call.tool, call.subject)
+        }) {
             asking.retain(|rule| !rule.is_default);
         }
         // The order of the rules changes nothing.
@@ -167,9 +175,11 @@ impl RuleSet {
             .for_class(call.class)
     }
 
-    /// Whether no rule matches, or only rules of a repository do.
+    /// Whether no rule matches, or only rules of a repository and such that may mean other tools do.
     fn preset_counts_beside_project(&self, call: &CallFacts<'_>) -> bool {
-        !self.has_match(call, Rule::is_own)
+        !self.has_match(call, |rule| {
+            rule.is_own() && rule.is_surely_of(call.tool, call.subject)
+        })
     }
 
     fn has_match(&self, call: &CallFacts<'_>, is_about: impl Fn(&Rule) -> bool) -> bool {

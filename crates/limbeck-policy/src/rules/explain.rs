@@ -7,12 +7,15 @@ use limbeck_domain::{EffectClass, ToolId};
 use super::decide::{CallFacts, DecidedBy, Decision};
 use super::rule::Rule;
 use super::{ArgumentPath, RuleSet};
+use crate::Subject;
 
 /// First condition of a rule that does not hold for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailedCondition {
     /// The rule is about other tools.
     Tools,
+    /// The rule allows, and its pattern can mean other tools too.
+    Ambiguous,
     /// The tool is one of `except`.
     Except,
     /// The rule is about other classes.
@@ -29,6 +32,9 @@ impl fmt::Display for FailedCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tools => f.write_str("it is about other tools"),
+            Self::Ambiguous => {
+                f.write_str("its pattern can mean something else too, and it allows")
+            }
             Self::Except => f.write_str("`except` leaves the tool out"),
             Self::Class(class) => write!(f, "it is not about the class `{}`", class.as_str()),
             Self::Who => f.write_str("it is about other people"),
@@ -71,7 +77,7 @@ impl RuleSet {
 impl Rule {
     /// The first condition by which the rule does not match the call; `None` when it matches.
     pub(super) fn first_failed(&self, call: &CallFacts<'_>) -> Option<FailedCondition> {
-        if let Err(failed) = self.is_about(call.tool, call.class, call.who) {
+        if let Err(failed) = self.is_about(call.tool, call.class, call.who, call.subject) {
             return Some(failed);
         }
         let failed = self.conditions().first_failed(call.arguments);
@@ -84,11 +90,15 @@ impl Rule {
         tool: &ToolId,
         class: EffectClass,
         who: &[&str],
+        subject: Subject,
     ) -> Result<(), FailedCondition> {
-        if !self.tools.covers(tool) {
-            return Err(FailedCondition::Tools);
+        if !self.is_of(tool, subject) {
+            return Err(match self.tools.may_mean(tool) {
+                true => FailedCondition::Ambiguous,
+                false => FailedCondition::Tools,
+            });
         }
-        if self.is_excepted(tool) {
+        if self.is_excepted(tool, subject) {
             return Err(FailedCondition::Except);
         }
         let of_class = self.classes.as_ref();

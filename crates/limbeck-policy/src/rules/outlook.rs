@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::RuleSet;
 use super::decide::{CallFacts, DecidedBy, Decision};
 use super::rule::{Effect, Rule};
+use crate::Subject;
 
 /// The strictest decision that calls of a tool can meet.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl RuleSet {
         let candidates = self.index.candidates(tool).into_iter();
         let about = candidates
             .map(|at| &self.rules[at])
-            .filter(|rule| rule.is_about(tool, class, who).is_ok());
+            .filter(|rule| rule.is_about(tool, class, who, Subject::Tool).is_ok());
         let conditional: Vec<&Rule> = about.filter(|rule| !rule.arguments.is_empty()).collect();
         // Without arguments a rule with conditions fires, or not, by what it is missing: it is left out here.
         let unconditional = self.decide_among(
@@ -39,6 +40,7 @@ impl RuleSet {
                 class,
                 class_by_operator,
                 arguments: &Value::Null,
+                subject: Subject::Tool,
                 who,
             },
             |rule| rule.arguments.is_empty(),

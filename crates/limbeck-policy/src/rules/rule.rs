@@ -7,7 +7,7 @@ use limbeck_domain::{EffectClass, ToolId};
 use super::ask::AskOptions;
 use super::condition::{Condition, Conditions};
 use super::path::ArgumentPath;
-use crate::Scope;
+use crate::{Scope, Subject};
 
 /// Bytes of a rule's id.
 const ID_BYTES_MAX: usize = 128;
@@ -204,7 +204,21 @@ impl Rule {
 
     /// Whether the rule is about `tool`, with any class and arguments.
     pub fn covers(&self, tool: &ToolId) -> bool {
-        self.tools.covers(tool) && !self.is_excepted(tool)
+        self.is_of(tool, Subject::Tool) && !self.is_excepted(tool, Subject::Tool)
+    }
+
+    /// Whether its patterns are about `tool`: one that allows needs a pattern that can mean nothing else.
+    pub(super) fn is_of(&self, tool: &ToolId, subject: Subject) -> bool {
+        match self.effect {
+            Effect::Allow => self.tools.means(tool, subject),
+            Effect::Ask | Effect::Deny => self.tools.may_mean(tool),
+        }
+    }
+
+    /// Whether its patterns are about `tool` and can mean nothing else, whatever its effect is.
+    pub(super) fn is_surely_of(&self, tool: &ToolId, subject: Subject) -> bool {
+        let excepted = self.except.as_ref();
+        self.tools.means(tool, subject) && !excepted.is_some_and(|except| except.may_mean(tool))
     }
 
     /// All that the rule says, without its place in a file.
@@ -230,10 +244,14 @@ impl Rule {
         )
     }
 
-    pub(super) fn is_excepted(&self, tool: &ToolId) -> bool {
+    /// Whether `except` leaves `tool` out. What it takes out of a rule that denies or asks, it loosens.
+    pub(super) fn is_excepted(&self, tool: &ToolId, subject: Subject) -> bool {
         self.except
             .as_ref()
-            .is_some_and(|except| except.covers(tool))
+            .is_some_and(|except| match self.effect {
+                Effect::Allow => except.may_mean(tool),
+                Effect::Ask | Effect::Deny => except.means(tool, subject),
+            })
     }
 
     /// How its conditions on arguments are joined: an allowing rule needs them true of every element, another fires when

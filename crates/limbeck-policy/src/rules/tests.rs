@@ -46,6 +46,7 @@ fn decided(
 ) -> (Effect, String) {
     let decision = set.decide(&CallFacts {
         tool,
+        subject: crate::Subject::Tool,
         class,
         class_by_operator: false,
         arguments,
@@ -178,6 +179,7 @@ fn explain_agrees_with_decide_and_the_index_with_a_search_of_all_rules() {
         let (tool, class, arguments) = random_call(&mut numbers);
         let call = CallFacts {
             tool: &tool,
+            subject: crate::Subject::Tool,
             class,
             class_by_operator: false,
             arguments: &arguments,
@@ -186,7 +188,8 @@ fn explain_agrees_with_decide_and_the_index_with_a_search_of_all_rules() {
         let explanation = rules.explain(&call);
         assert_eq!(explanation.decision, rules.decide(&call));
         let matches = |rule: &&Rule| rule.first_failed(&call).is_none();
-        let users = |rule: &&Rule| matches!(rule.layer, Layer::User | Layer::File);
+        let is_sure = |rule: &Rule| rule.is_surely_of(&tool, crate::Subject::Tool);
+        let users = |rule: &&Rule| matches!(rule.layer, Layer::User | Layer::File) && is_sure(rule);
         let matching: Vec<&Rule> = rules.rules().iter().filter(matches).collect();
         let yields = matching.iter().any(users);
         let strictest = matching
@@ -194,7 +197,8 @@ fn explain_agrees_with_decide_and_the_index_with_a_search_of_all_rules() {
             .filter(|rule| !(rule.is_default && yields))
             .map(|rule| rule.effect)
             .max();
-        let of_others = matching.iter().any(|rule| rule.layer != Layer::Project);
+        let mut of_others = matching.iter();
+        let of_others = of_others.any(|rule| rule.layer != Layer::Project && is_sure(rule));
         let preset = (!of_others).then(|| rules.by_preset(&call).effect);
         let expected = strictest.max(preset).unwrap();
         assert_eq!(explanation.decision.effect, expected);
@@ -394,4 +398,40 @@ fn rules_that_cannot_be_used_are_refused() {
         })
     );
     assert_eq!(new(vec![rule("a-1.b:c_d", Effect::Allow, &["x"])]), Ok(()));
+}
+
+#[test]
+fn a_rule_that_may_mean_other_tools_denies_and_never_allows() {
+    let servers = ["x", "x.y"].map(limbeck_domain::ServerName::from).into();
+    let of = |effect, pattern: &str, preset, server: &str, tool: &str| {
+        let rules = vec![rule("r", effect, &[pattern])];
+        let set = RuleSet::new(rules, &[], preset).unwrap().resolved(&servers);
+        super::tests::of(&set, server, tool, &json!({})).0
+    };
+    use Preset::{Observe, Readonly};
+    // By its name alone a server is denied, also where the name has a dot.
+    assert_eq!(of(Effect::Deny, "x.y", Observe, "x.y", "z"), Effect::Deny);
+    assert_eq!(of(Effect::Deny, "x", Observe, "x", "z"), Effect::Deny);
+    assert_eq!(of(Effect::Deny, "x", Observe, "x.y", "z"), Effect::Allow);
+    for (server, tool) in [("x.y", "z"), ("x", "y.z")] {
+        assert_eq!(
+            of(Effect::Deny, "x.y.z", Observe, server, tool),
+            Effect::Deny
+        );
+        assert_eq!(
+            of(Effect::Allow, "x.y.z", Readonly, server, tool),
+            Effect::Deny
+        );
+        // Nor does its question take the place of a denial, as that of a clear rule does.
+        assert_eq!(
+            of(Effect::Ask, "x.y.z", Readonly, server, tool),
+            Effect::Deny
+        );
+        let exact = format!("mcp__{server}__{tool}");
+        assert_eq!(
+            of(Effect::Allow, &exact, Readonly, server, tool),
+            Effect::Allow
+        );
+        assert_eq!(of(Effect::Ask, &exact, Readonly, server, tool), Effect::Ask);
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! All use the cached tool lists and start no server.
 
+mod ambiguous;
 mod backtest;
 pub(super) mod budgets;
 mod cedar;
@@ -24,7 +25,7 @@ use limbeck_gateway::{BudgetLeft, LOCAL_PRINCIPAL};
 use limbeck_policy::rules::{
     AskOptions, AskUnit, CallFacts, Channel, Channels, DecidedBy, Effect, Explanation, Rule,
 };
-use limbeck_policy::{ClassSource, Policy, Requester, Scope, ToolClass};
+use limbeck_policy::{ClassSource, Policy, Requester, Scope, Subject, ToolClass};
 use serde_json::{Value, json};
 
 use crate::cli::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
@@ -97,15 +98,22 @@ fn check(
             Some(Finding { rule, finding })
         })
         .collect();
+    let classes = ambiguous::classes(policy, catalog);
     let doubtful = in_doubt::findings(policy, catalog);
     let fault = policy.fault.as_ref().map(|fault| &*fault.problem);
     let odd_budgets = budgets::findings(policy, catalog);
-    let is_fine =
-        fault.is_none() && findings.is_empty() && doubtful.is_empty() && odd_budgets.is_empty();
+    let is_fine = fault.is_none()
+        && findings.is_empty()
+        && classes.is_empty()
+        && doubtful.is_empty()
+        && odd_budgets.is_empty();
     if arguments.json {
         let findings = findings.iter().map(|Finding { rule, finding }| {
             json!({ "rule": rule.id, "origin": rule.origin, "finding": finding })
         });
+        let classes = classes
+            .iter()
+            .map(|(pattern, finding)| json!({ "class_of": pattern, "finding": finding }));
         let doubtful = doubtful.iter().map(|(tool, origin, finding)| {
             json!({ "in_doubt": tool.to_string(), "origin": origin, "finding": finding })
         });
@@ -119,7 +127,7 @@ fn check(
             "rules": rules.len(),
             "budgets": policy.budgets.all().len(),
             "fault": fault,
-            "findings": findings.chain(doubtful).chain(odd_budgets).collect::<Vec<_>>(),
+            "findings": findings.chain(classes).chain(doubtful).chain(odd_budgets).collect::<Vec<_>>(),
         }))?;
     } else {
         if let Some(fault) = fault {
@@ -128,6 +136,9 @@ fn check(
         }
         for Finding { rule, finding } in &findings {
             printer.warning(&format!("{}: rule `{}` {finding}", rule.origin, rule.id));
+        }
+        for (pattern, finding) in &classes {
+            printer.warning(&format!("the class of `{pattern}` {finding}"));
         }
         for (tool, origin, finding) in &doubtful {
             let tool = clean_line(&tool.to_string(), NAME_BYTES_MAX);
@@ -161,9 +172,12 @@ fn finding(rule: &Rule, rules: &[Rule], catalog: &Catalog) -> Option<String> {
     let servers: Vec<_> = catalog.servers().map(|server| server.name()).collect();
     let reached = servers
         .iter()
-        .any(|server| rule.tools.reaches(server.as_str()));
+        .any(|server| rule.tools.may_reach(server.as_str()));
     if !reached {
         return Some("is about no server of the configuration".to_owned());
+    }
+    if let Some(finding) = ambiguous::rule(rule, catalog) {
+        return Some(finding);
     }
     let covered: Vec<&Arc<Tool>> = catalog
         .tools()
@@ -171,7 +185,7 @@ fn finding(rule: &Rule, rules: &[Rule], catalog: &Catalog) -> Option<String> {
         .collect();
     let all_listed = servers
         .iter()
-        .filter(|server| rule.tools.reaches(server.as_str()))
+        .filter(|server| rule.tools.may_reach(server.as_str()))
         .all(|server| !catalog.tools_of(server).is_empty());
     if covered.is_empty() {
         // The list of a server that was never started is not known.
@@ -238,7 +252,7 @@ async fn explain(
         CommandError::usage(anyhow!("`--args`: {error}"))
             .with_hint("give the arguments of the call as one JSON object in quotes: '{\"id\": 7}'")
     })?;
-    let class = match is_read_method(&tool) {
+    let class = match is_read_method(&tool) && catalog.tool(&tool).is_none() {
         true => ToolClass::READ_METHOD,
         false => policy.classes.of(&tool, hinted),
     };
@@ -247,6 +261,10 @@ async fn explain(
     let requester = Requester::of_principal(principal);
     let facts = CallFacts {
         tool: &tool,
+        subject: match is_read_method(&tool) && catalog.tool(&tool).is_none() {
+            true => Subject::Read,
+            false => Subject::Tool,
+        },
         class,
         class_by_operator: source.is_operators(),
         arguments: &values,

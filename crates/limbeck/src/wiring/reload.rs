@@ -131,14 +131,21 @@ impl InUse {
             }
         }
         let mut news: Vec<String> = Vec::new();
-        let policy = policy_of(&configuration, &self.policy, &invocation.world.cwd);
+        let mut policy = policy_of(&configuration, &self.policy, &invocation.world.cwd);
         let reading = reading_of(&policy);
-        if text_of(&policy) != text_of(&self.policy) || reading != self.reading {
+        let changes = ServerChanges::between(&self.servers, &configuration);
+        let kept = changes.kept.iter().map(|entry| entry.name.clone());
+        policy.servers.extend(kept);
+        let is_other = text_of(&policy) != text_of(&self.policy) || reading != self.reading;
+        // Which tools a pattern means depends on the servers that there are.
+        if is_other || policy.servers != self.policy.servers {
             // Before the servers: one that comes is under the rules that came with it.
             let replaced = session
                 .gateway
                 .replace_policy(session.way_in.policy(&policy), reading);
             replaced.await;
+        }
+        if is_other {
             news.push("the policy changed".to_owned());
         }
         let lock = pin_lock(invocation);
@@ -146,7 +153,6 @@ impl InUse {
             session.gateway.replace_pin_lock(lock);
             news.push("mcp.lock changed".to_owned());
         }
-        let changes = ServerChanges::between(&self.servers, &configuration);
         if !changes.is_empty() {
             news.push(changes.text());
         }
@@ -296,6 +302,8 @@ fn text_of(policy: &PolicySettings) -> String {
     let trusted: BTreeSet<&ServerName> = policy.trusted_servers.iter().collect();
     let others = PolicySettings {
         trusted_servers: HashSet::new(),
+        // Not what the files say.
+        servers: HashSet::new(),
         ..policy.clone()
     };
     format!("{others:?}{trusted:?}")

@@ -8,7 +8,7 @@ mod suggest;
 use serde_json::json;
 
 use crate::serve::Client;
-use crate::world::World;
+use crate::world::{LIMBECK, World};
 
 const RULES: &str = r#"
 [policy]
@@ -179,6 +179,58 @@ fn check_finds_rules_that_never_decide() {
     let fine = world_with(RULES);
     fine.limbeck(["tools"]).ends_with(0);
     fine.limbeck(["policy", "check"]).ends_with(0);
+}
+
+#[test]
+fn a_pattern_that_can_mean_two_servers_denies_both_and_allows_neither_and_check_says_so() {
+    let world = World::empty();
+    let server = |name: &str| {
+        format!("[servers.\"{name}\"]\ncommand = \"{LIMBECK}\"\nargs = [\"demo-upstream\"]\n")
+    };
+    let servers = ["shop", "shop.eu", "io.acme/bank"].map(server).concat();
+    let directory = world.home().join(".config/limbeck");
+    std::fs::create_dir_all(&directory).unwrap();
+    let with = |policy: &str| {
+        std::fs::write(directory.join("config.toml"), format!("{servers}{policy}")).unwrap();
+    };
+    let exit = |server: &str| {
+        let call = ["call", server, "list_orders", "{}"];
+        world.command(call).output().unwrap().status.code()
+    };
+    with("");
+    world.limbeck(["tools"]).ends_with(0);
+    // A server is denied by its name, also where the name has a dot.
+    with(
+        "[policy]\npreset = 'observe'\n[[policy.rule]]\nid = 'r'\neffect = 'deny'\ntools = ['io.acme/bank']\n",
+    );
+    assert_eq!((exit("io.acme/bank"), exit("shop")), (Some(1), Some(0)));
+    world.limbeck(["policy", "check"]).ends_with(0);
+    // `shop.eu.list_orders` may be the tool `eu.list_orders` of `shop`.
+    let allow = |pattern: &str| {
+        with(&format!(
+            "[policy]\npreset = 'readonly'\n[[policy.rule]]\nid = 'r'\neffect = 'allow'\ntools = ['{pattern}']\n"
+        ));
+    };
+    allow("shop.eu.list_orders");
+    assert_eq!(exit("shop.eu"), Some(1));
+    let found = world
+        .limbeck(["policy", "check", "--json"])
+        .ends_with(1)
+        .json();
+    assert_eq!(
+        found["findings"][0]["finding"],
+        "has the pattern `shop.eu.list_orders`, which can mean `mcp__shop__eu.list_orders` or `mcp__shop.eu__list_orders`, and allows none of them: write the one that is meant"
+    );
+    allow("mcp__shop.eu__list_orders");
+    assert_eq!((exit("shop.eu"), exit("shop")), (Some(0), Some(1)));
+    world.limbeck(["policy", "check"]).ends_with(0);
+    with("[policy]\npreset = 'readonly'\n[policy.classes]\n'shop.eu.list_orders' = 'read'\n");
+    assert_eq!(exit("shop.eu"), Some(1));
+    let found = world
+        .limbeck(["policy", "check", "--json"])
+        .ends_with(1)
+        .json();
+    assert_eq!(found["findings"][0]["class_of"], "shop.eu.list_orders");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn an_outlook_is_never_looser_than_a_decision_and_is_certain_only_when_all_agree
             let (_, _, arguments) = random_call(&mut numbers);
             let call = CallFacts {
                 tool: &tool,
+                subject: crate::Subject::Tool,
                 class,
                 class_by_operator: false,
                 arguments: &arguments,

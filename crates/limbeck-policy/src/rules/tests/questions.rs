@@ -43,6 +43,7 @@ fn a_question_is_asked_as_strictly_as_every_rule_that_asks_says() {
         let set = RuleSet::new(rules, &[], preset).unwrap();
         set.ask_options(&CallFacts {
             tool: &ToolId::new("mail", "send"),
+            subject: crate::Subject::Tool,
             class,
             class_by_operator: true,
             arguments: &json!({}),

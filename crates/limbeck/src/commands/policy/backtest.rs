@@ -9,7 +9,7 @@ use limbeck_catalog::Catalog;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallId, CompactArguments};
 use limbeck_policy::rules::{CallFacts, DecidedBy, Effect};
-use limbeck_policy::{Policy, PolicyDenial, Requester};
+use limbeck_policy::{Policy, PolicyDenial, Requester, Subject};
 use limbeck_store::{RecordedCall, RecordedDecision};
 use serde::Serialize;
 
@@ -125,6 +125,11 @@ impl Report {
         let requester = Requester::of_principal(call.principal);
         let facts = CallFacts {
             tool: call.tool,
+            // Reads of resources are calls by their method here.
+            subject: match super::is_read_method(call.tool) {
+                true => Subject::Read,
+                false => Subject::Tool,
+            },
             class: class.class,
             class_by_operator: class.source.is_operators(),
             arguments: &values,

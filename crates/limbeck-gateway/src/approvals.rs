@@ -44,6 +44,7 @@ pub use decide::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRe
 pub use notify::{Escalation, Notice, Notifier};
 pub(crate) use origins::Origins;
 pub(crate) use plan::{PlanRecord, ProgramPlan};
+pub use question::GroupText;
 pub use remember::covered;
 
 /// How often the file is looked at for what other processes decide, while a person waits.

@@ -68,8 +68,8 @@ pub mod audit {
 
 pub use admission::AdmissionSize;
 pub use approvals::{
-    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, Notice,
-    Notifier, ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
+    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, GroupText,
+    Notice, Notifier, ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
 };
 pub use broker::{CallReport, ToolCalls, ToolCount};
 pub use budgets::{BudgetLeft, left_of};

@@ -5,8 +5,8 @@ use std::fmt;
 
 use limbeck_domain::{ServerName, ToolId};
 
-use crate::{Denied, ModelAction};
 use crate::pattern::{Form, Subject, only_reading, readings as meanings};
+use crate::{Denied, ModelAction};
 
 /// One pattern: two names and a prefix.
 const PATTERN_BYTES_MAX: usize = 512;

@@ -18,7 +18,6 @@ use serde::Serialize;
 use crate::exit::{CommandError, ExitStatus};
 use crate::table::TextTable;
 use crate::time_zone::TimeZone;
-use crate::wrapped::wrapped;
 
 /// Time after which a person at a terminal wants to know what a command does.
 const PROGRESS_AFTER: Duration = Duration::from_secs(1);
@@ -169,19 +168,6 @@ impl Printer {
     pub(crate) fn note(&self, text: &str) {
         let text = clean(text, MESSAGE_BYTES_MAX);
         self.complain(&format!("{}\n", text.trim_end_matches('\n')));
-    }
-
-    /// Writes what a person is asked about to standard error, whole: a part that is cut could be what matters.
-    pub(crate) fn question(&self, text: &str) {
-        let text = clean(text, text.len());
-        let stderr = io::stderr();
-        let is_terminal = stderr.is_terminal();
-        let size = is_terminal.then(|| terminal_size::terminal_size_of(stderr));
-        let text = match size.flatten() {
-            Some((width, _)) => wrapped(&text, usize::from(width.0)),
-            None => text,
-        };
-        self.complain(&format!("\n{}\n", text.trim_end_matches('\n')));
     }
 
     /// Writes a question to standard error and leaves the cursor behind it.

@@ -119,7 +119,8 @@ impl Broker {
         let Some(first) = group.first().copied() else {
             return Vec::new();
         };
-        let form = question::for_form(&group, self.program());
+        let declared = self.context().declared_of(first);
+        let form = question::for_form(&group, self.program(), &declared);
         let answer = caller.request(request(first, &form)).await.ok();
         let rest = open.split_off(form.count.min(open.len()));
         let Some((members, decision)) = answer.and_then(|it| read(it.get(), &form)) else {

@@ -5,7 +5,8 @@
 //! like it, the rule, its reason and the expiry. What a server or a program wrote is quoted, and nothing of it is left out without
 //! a mark: a cut names the number of bytes and the SHA-256 of the whole. Everything passes through one sanitiser (`safe`).
 //!
-//! The text has at most [`TEXT_BYTES_MAX`] bytes, however long the arguments are. Start reading at [`text`].
+//! The text has at most [`TEXT_BYTES_MAX`] bytes, on a terminal four times as many, however long the arguments are, and it is known
+//! whether all of them is in it. Start reading at [`text`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,6 +30,10 @@ mod safe;
 const INDENT_MAX: usize = 40;
 /// Most bytes of the text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Most bytes of the text on a terminal.
+const TERMINAL_BYTES_MAX: usize = 256 << 10;
+/// Most arguments listed on a terminal.
+const TERMINAL_FIELDS_MAX: usize = 2_000;
 /// Lines of the program shown before and after that of the call.
 const LINES_AROUND: u32 = 2;
 /// Most bytes shown of a line of the program.
@@ -57,6 +62,8 @@ pub(crate) struct ShownQuestion<'a> {
     pub(crate) origins: &'a BTreeMap<String, Vec<ArgumentOrigin>>,
     /// Of calls like it: the number of this one, how many there are at most, and how many wait.
     pub(crate) similar: Option<(u32, u32, u32)>,
+    /// Arguments of the tool's schema: those that it needs, then the others. They are listed first.
+    pub(crate) declared: &'a [String],
     /// Names of known servers and tools, and of earlier targets.
     pub(crate) known_names: &'a [&'a str],
     /// Now, in microseconds since 1970.
@@ -72,6 +79,29 @@ impl ArgumentBytes {
     pub(crate) const FORM: Self = Self(400);
     /// As many as there is room for in the text: for a terminal and a page.
     pub(crate) const WHOLE: Self = Self(TEXT_BYTES_MAX);
+    /// For a terminal, which shows it page by page.
+    pub(crate) const TERMINAL: Self = Self(TERMINAL_BYTES_MAX);
+
+    /// Most bytes of the text.
+    fn text_bytes_max(self) -> usize {
+        self.0.clamp(TEXT_BYTES_MAX, TERMINAL_BYTES_MAX)
+    }
+
+    /// Most arguments that are listed.
+    fn fields_max(self) -> usize {
+        if self.0 > TEXT_BYTES_MAX {
+            TERMINAL_FIELDS_MAX
+        } else {
+            json::FIELDS_MAX
+        }
+    }
+}
+
+/// The text of a question.
+pub(crate) struct QuestionText {
+    pub(crate) text: String,
+    /// Whether it has every byte of the arguments, or of the plan.
+    pub(crate) is_whole: bool,
 }
 
 /// Whether the text of a question about a plan has all of it.
@@ -80,12 +110,12 @@ pub(crate) fn is_plan_whole(question: &ShownQuestion<'_>) -> bool {
 }
 
 /// The text of a question, of several lines without a newline at its end.
-pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String {
+pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> QuestionText {
     let approval = question.approval;
     if approval.is_plan() {
-        return bounded(plan::text(question));
+        return bounded(plan::text(question), true, TEXT_BYTES_MAX);
     }
-    let arguments = Arguments::of(&approval.arguments);
+    let arguments = Arguments::in_order(&approval.arguments, question.declared, width);
     let mut text = headline(question);
     for warning in warnings(question, &arguments) {
         let _ = write!(text, "\n  Warning: {warning}");
@@ -94,14 +124,15 @@ pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String
         let change = line(change, CHANGE_BYTES_MAX);
         let _ = write!(text, "\n  The tool changed: {change}.");
     }
-    arguments.write(&mut text, question.origins, width.0);
+    let is_whole = arguments.write(&mut text, question.origins, width);
     if let Some(previous) = question.previous {
         let previous = Arguments::of(&previous.arguments);
         text.push_str("\n  ");
         text.push_str(&arguments.changes_since(&previous));
     }
     write_program(&mut text, question);
-    if let Some(offer) = &approval.terms.offer {
+    // What is shown in part is allowed for no other call.
+    if let Some(offer) = approval.terms.offer.as_ref().filter(|_| is_whole) {
         let names = |names: &[String]| names.iter().map(|it| name(it)).collect::<Vec<_>>();
         let covered = covered(&names(&offer.same), &names(&offer.any));
         let at_most = offer.at_most;
@@ -111,21 +142,26 @@ pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String
         );
     }
     let _ = write!(text, "\n{}", last_line(question));
-    bounded(text)
+    bounded(text, is_whole, width.text_bytes_max())
 }
 
 /// Another member of a group, after the text of the first: its number and its arguments, beginning with a newline.
-pub(crate) fn member(approval: &Approval, number: usize, width: ArgumentBytes) -> String {
+pub(crate) fn member(
+    approval: &Approval,
+    number: usize,
+    declared: &[String],
+    width: ArgumentBytes,
+) -> QuestionText {
     let sha256 = name(&approval.sha256);
     let mut text = format!("\n{number}. the same call with other arguments, sha256 {sha256}:");
-    let arguments = Arguments::of(&approval.arguments);
+    let arguments = Arguments::in_order(&approval.arguments, declared, width);
     let mut lookalikes = Lookalikes::default();
     arguments.look_for_lookalikes(&mut lookalikes);
     for warning in lookalikes.warnings(std::iter::empty()) {
         let _ = write!(text, "\n  Warning: {warning}");
     }
-    arguments.write(&mut text, &approval.origins, width.0);
-    text
+    let is_whole = arguments.write(&mut text, &approval.origins, width);
+    QuestionText { text, is_whole }
 }
 
 /// The tool, its class, whose word the class is, and who asks.
@@ -238,14 +274,17 @@ fn duration(seconds: u64) -> String {
 }
 
 /// Holds the bound where the parts together exceed it.
-fn bounded(text: String) -> String {
+fn bounded(text: String, is_whole: bool, bytes_max: usize) -> QuestionText {
     const NOTE_BYTES: usize = 200;
-    if text.len() <= TEXT_BYTES_MAX {
-        return text;
+    if text.len() <= bytes_max {
+        return QuestionText { text, is_whole };
     }
-    let shown = cut(&text, TEXT_BYTES_MAX - NOTE_BYTES);
+    let shown = cut(&text, bytes_max - NOTE_BYTES);
     let (more, sha256) = (thousands(text.len() - shown.len()), safe::sha256(&text));
-    format!("{shown}\n... {more} more bytes of this text, sha256 {sha256}")
+    QuestionText {
+        text: format!("{shown}\n... {more} more bytes of this text, sha256 {sha256}"),
+        is_whole: false,
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::Gateway;
 use super::paused::APPROVALS_LISTED_MAX;
 use crate::approval_view::is_visible_to;
 use crate::approvals::{
-    Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, Notifier,
+    Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, GroupText, Notifier,
 };
 use crate::clock::now_us;
 
@@ -35,9 +35,8 @@ impl Gateway {
         reports
     }
 
-    /// What a person is shown of a group of questions, and how many of its members are in it whole, from the first. The others
-    /// are not to be decided by it.
-    pub async fn group_text(&self, group: &[&Approval]) -> (String, usize) {
+    /// What a person is shown of a group of questions on a terminal.
+    pub async fn group_text(&self, group: &[&Approval]) -> GroupText {
         self.parts.broker.group_text(group).await
     }
 

@@ -19,7 +19,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
 use crate::shell::quoted;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, is_typed};
 use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// Longest name of a server in a message, in bytes.
@@ -32,9 +32,9 @@ pub(super) async fn call(
 ) -> Result<ExitStatus, CommandError> {
     check_arguments(arguments)?;
     let mut signals = EndSignals::listen()?;
-    let way_in = match Terminal::open() {
-        Some(_) => WayIn::Terminal,
-        None => WayIn::Command,
+    let way_in = match is_typed() {
+        true => WayIn::Terminal,
+        false => WayIn::Command,
     };
     let session =
         GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;

@@ -2,6 +2,7 @@
 
 mod always;
 mod reply;
+mod screen;
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use limbeck_gateway::approval_groups::groups;
 use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
 use limbeck_gateway::{
     AnswerForm, ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway,
-    LOCAL_PRINCIPAL, OnAsk, ResumeError, Shown, StoppedBy,
+    GroupText, LOCAL_PRINCIPAL, OnAsk, ResumeError, Shown, StoppedBy,
 };
 use limbeck_policy::Requester;
 use limbeck_setup::World;
@@ -22,6 +23,7 @@ use limbeck_upstream::CallContext;
 
 use self::always::NotWritten;
 use self::reply::{Reply, reply, reply_to_plan};
+use self::screen::Read;
 use super::signals::{EndSignal, EndSignals};
 use crate::exit::{CommandError, ExitStatus};
 use crate::printer::Printer;
@@ -141,8 +143,7 @@ impl TerminalQuestions<'_> {
         let count = groups.len();
         for (index, group) in groups.into_iter().enumerate() {
             if count > 1 {
-                self.printer
-                    .note(&format!("\nquestion {} of {count}", index + 1));
+                self.show_note(&format!("\nquestion {} of {count}", index + 1))?;
             }
             match self.ask_group(group).await? {
                 Asked::Answered | Asked::NoneWaited => {}
@@ -184,18 +185,23 @@ impl TerminalQuestions<'_> {
     /// Shows one question, or several of a group as one, and records the decision. Returns also which members it was about.
     async fn ask(&self, group: &[&Approval]) -> Result<(Asked, Vec<usize>), CommandError> {
         let printer = self.printer;
-        let (text, count) = self.gateway.group_text(group).await;
-        printer.question(&text);
+        let GroupText {
+            text,
+            count,
+            is_whole,
+        } = self.gateway.group_text(group).await;
         let all: Vec<usize> = (0..count).collect();
         let Some(first) = group.first() else {
             return Ok((Asked::NoneWaited, all));
         };
+        let is_whole = match self.show_question(&text, first).await? {
+            Read::Whole => is_whole,
+            Read::InPart => false,
+            Read::Answered => return Ok((Asked::Answered, vec![0])),
+        };
         for _ in 0..UNCLEAR_MAX {
-            self.terminal
-                .discard_typed_input()
-                .context("what was typed before the question cannot be discarded")
-                .map_err(CommandError::usage)?;
-            printer.prompt(&prompt(first, count));
+            self.discard_typed()?;
+            self.show(&prompt(first, count, is_whole))?;
             let Some(line) = self.line_while_open(first).await? else {
                 return Ok((Asked::Answered, vec![0]));
             };
@@ -203,6 +209,17 @@ impl TerminalQuestions<'_> {
                 true => reply_to_plan(&line),
                 false => reply(&line, count),
             };
+            let allows = matches!(
+                said,
+                Reply::Approve(_) | Reply::ApproveSome(_) | Reply::Lines(_)
+            );
+            if allows && !is_whole {
+                let (id, execution) = (&first.id, &first.execution);
+                self.show_note(&format!(
+                    "not all of it was shown, so it cannot be allowed here: `limbeck approvals {id} --json` has all of it, and `limbeck resume {execution} --approve` allows it"
+                ))?;
+                continue;
+            }
             let mut lines = None;
             let (approve, members, remember) = match said {
                 Reply::Unclear => continue,
@@ -248,7 +265,7 @@ impl TerminalQuestions<'_> {
             }
             return Ok((asked, members));
         }
-        printer.note("neither yes nor no: the question is left open");
+        self.show_note("neither yes nor no: the question is left open")?;
         Ok((Asked::LeftOpen, Vec::new()))
     }
 
@@ -265,7 +282,7 @@ impl TerminalQuestions<'_> {
                 () = tokio::time::sleep(LOOK_EVERY) => {
                     let now = self.gateway.approval(&approval.id).await?;
                     if let Some(now) = now.filter(|now| now.state != ApprovalState::Pending) {
-                        self.printer.note(&format!("\nthis question is {}", earlier_outcome(&now)));
+                        self.show_note(&format!("\nthis question is {}", earlier_outcome(&now)))?;
                         return Ok(None);
                     }
                 }
@@ -275,8 +292,7 @@ impl TerminalQuestions<'_> {
 
     /// Why the person denies; an empty line is no reason.
     async fn reason(&self) -> Result<Option<String>, CommandError> {
-        self.printer
-            .prompt("reason, for the program and the model (Enter: none) ");
+        self.show("reason, for the program and the model (Enter: none) ")?;
         let line = self.terminal.line().await;
         let line = line
             .context("the reason cannot be read")
@@ -397,7 +413,11 @@ fn reported(
 }
 
 /// What a person may type, in the last line of a question.
-fn prompt(approval: &Approval, count: usize) -> String {
+fn prompt(approval: &Approval, count: usize, is_whole: bool) -> String {
+    if !is_whole {
+        return "not all of it was shown. n: no, s: stop the program, Enter: decide later "
+            .to_owned();
+    }
     if let Some(plan) = approval.plan() {
         let all = match plan.accepted_together().len() == plan.lines.len() {
             true => "all lines",

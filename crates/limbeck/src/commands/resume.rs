@@ -21,7 +21,7 @@ use crate::cli::ResumeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::report::{ProgramSource, print_envelope, print_pending};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, is_typed};
 use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// How often `--wait` looks whether the questions were decided.
@@ -34,9 +34,9 @@ pub(super) async fn resume(
 ) -> Result<ExitStatus, CommandError> {
     let wanted = Wanted::of(arguments)?;
     let mut signals = EndSignals::listen()?;
-    let way_in = match Terminal::open() {
-        Some(_) => WayIn::Terminal,
-        None => WayIn::Command,
+    let way_in = match is_typed() {
+        true => WayIn::Terminal,
+        false => WayIn::Command,
     };
     let session =
         GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;

@@ -22,7 +22,7 @@ use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
 use crate::report::{ProgramSource, print_envelope, print_pending};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, is_typed};
 use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// Runs the program and prints its envelope.
@@ -151,17 +151,22 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
 
 /// The terminal to ask on; none where the arguments say what else to do, or a script reads the answer.
 fn terminal(arguments: &RunArgs) -> Option<Terminal> {
-    if arguments.on_ask.is_some() || arguments.json {
+    if is_script(arguments) {
         return None;
     }
     Terminal::open()
 }
 
+/// Whether the arguments are those of a script.
+fn is_script(arguments: &RunArgs) -> bool {
+    arguments.on_ask.is_some() || arguments.json
+}
+
 /// Who may be asked about calls of the program decides what is asked where no file names a preset.
 pub(super) fn way_in(arguments: &RunArgs) -> WayIn {
-    match terminal(arguments) {
-        Some(_) => WayIn::Terminal,
-        None => WayIn::Script,
+    match is_typed() && !is_script(arguments) {
+        true => WayIn::Terminal,
+        false => WayIn::Script,
     }
 }
 

@@ -230,7 +230,8 @@ pub(super) fn failure(error: SetupError) -> CommandError {
 
 /// Asks on the terminal. Ctrl-C ends the command: after the servers were tried it is the command's own to handle.
 async fn is_confirmed_here(printer: &Printer, question: &str) -> Result<bool, CommandError> {
-    let Some(terminal) = Terminal::open() else {
+    let is_seen = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let Some(terminal) = Terminal::open().filter(|_| is_seen) else {
         return is_confirmed(printer, question);
     };
     let failed =

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::json::{self, FIELDS_MAX, Fields};
 use super::lookalikes::Lookalikes;
 use super::safe::{self, name, thousands};
-use super::{ArgumentOrigin, OTHER_BYTES, TEXT_BYTES_MAX};
+use super::{ArgumentBytes, ArgumentOrigin, OTHER_BYTES};
 
 /// Values are aligned up to this length.
 const ALIGNED_CHARS_MAX: usize = 44;
@@ -37,29 +37,36 @@ struct Row<'a> {
 
 impl<'a> Arguments<'a> {
     pub(super) fn of(whole: &'a str) -> Self {
+        Self::in_order(whole, &[], ArgumentBytes::FORM)
+    }
+
+    /// Those with a name of `first` before the others, as many as the place has room for.
+    pub(super) fn in_order(whole: &'a str, first: &[String], width: ArgumentBytes) -> Self {
         Self {
             whole,
-            fields: json::fields(whole),
+            fields: json::fields_in_order(whole, first, width.fields_max()),
         }
     }
 
     /// Appends a line for each argument. Some `width` bytes of each value are shown, fewer where there is not enough room
-    /// for all of them.
+    /// for all of them. Returns whether all of each is in the text.
     pub(super) fn write(
         &self,
         text: &mut String,
         origins: &BTreeMap<String, Vec<ArgumentOrigin>>,
-        width: usize,
-    ) {
+        width: ArgumentBytes,
+    ) -> bool {
+        let bytes_max = width.text_bytes_max() - OTHER_BYTES;
+        let width = width.0;
         let Some(fields) = &self.fields else {
-            let width = width.min(TEXT_BYTES_MAX - OTHER_BYTES - CUT_BYTES);
+            let width = width.min(bytes_max - CUT_BYTES);
             let shown = safe::quoted(self.whole, width);
             let _ = write!(text, "\n  arguments that are not a JSON object: {shown}");
-            return;
+            return shown == safe::quoted(self.whole, usize::MAX);
         };
         if fields.listed.is_empty() {
             text.push_str("\n  no arguments");
-            return;
+            return true;
         }
         let origins_max = (FIELDS_MAX / fields.listed.len()).clamp(1, ORIGINS_MAX);
         let rows: Vec<Row<'_>> = fields
@@ -71,10 +78,10 @@ impl<'a> Arguments<'a> {
                 origin: origin(field.value, origins.get(&field.name), origins_max),
             })
             .collect();
-        let width = width.min(room_for_each(&rows));
+        let width = width.min(room_for_each(&rows, bytes_max));
         let is_cut = write_rows(text, &rows, width);
         if fields.more > 0 {
-            let (more, rest) = (thousands(fields.more), fields.rest);
+            let (more, rest) = (thousands(fields.more), &*fields.rest);
             let (bytes, sha256) = (thousands(rest.len()), safe::sha256(rest));
             let _ = write!(
                 text,
@@ -85,6 +92,7 @@ impl<'a> Arguments<'a> {
             let (bytes, sha256) = (thousands(self.whole.len()), safe::sha256(self.whole));
             let _ = write!(text, "\n  all arguments: {bytes} bytes, sha256 {sha256}");
         }
+        !is_cut && fields.more == 0
     }
 
     /// What is different from the arguments of an earlier call, as a sentence without its full stop.
@@ -170,8 +178,9 @@ fn write_rows(text: &mut String, rows: &[Row<'_>], width: usize) -> bool {
     let values = aligned(&mut shown.iter().map(|value| chars(value)));
     let mut is_cut = false;
     for (row, value) in rows.iter().zip(&shown) {
-        // A value that has these words itself costs one line more.
-        is_cut |= value.contains(" more bytes, sha256 ");
+        // A value may have these words itself.
+        is_cut |=
+            value.contains(" more bytes, sha256 ") && *value != safe::json(row.value, usize::MAX);
         let line = format!("  {:<names$}  {value:<values$}  {}", row.name, row.origin);
         let _ = write!(text, "\n{}", line.trim_end());
     }
@@ -179,14 +188,14 @@ fn write_rows(text: &mut String, rows: &[Row<'_>], width: usize) -> bool {
 }
 
 /// Bytes that each value may have so that all of them fit: short ones leave their part to the others.
-fn room_for_each(rows: &[Row<'_>]) -> usize {
+fn room_for_each(rows: &[Row<'_>], bytes_max: usize) -> usize {
     let beside: usize = rows
         .iter()
         .map(|row| {
             row.name.len().max(ALIGNED_CHARS_MAX) + row.origin.len() + ALIGNED_CHARS_MAX + CUT_BYTES
         })
         .sum();
-    let mut room = (TEXT_BYTES_MAX - OTHER_BYTES).saturating_sub(beside);
+    let mut room = bytes_max.saturating_sub(beside);
     let mut sizes: Vec<usize> = rows
         .iter()
         .map(|row| row.value.len().saturating_mul(safe::EXPANSION_MAX))
@@ -199,7 +208,7 @@ fn room_for_each(rows: &[Row<'_>]) -> usize {
         }
         room -= size;
     }
-    TEXT_BYTES_MAX
+    bytes_max
 }
 
 /// Size of a value and where it comes from.

@@ -2,6 +2,8 @@
 //!
 //! A person approves the bytes that will be sent, so numbers are never parsed here and no value is written again.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -23,37 +25,65 @@ pub(crate) struct Field<'a> {
 /// Members of a JSON object, in the order of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields<'a> {
-    /// The first [`FIELDS_MAX`].
+    /// As many as were asked for.
     pub(crate) listed: Vec<Field<'a>>,
-    /// How many follow.
+    /// How many there are beside them.
     pub(crate) more: usize,
-    /// The text behind the last listed value, without the brace that ends the object.
-    pub(crate) rest: &'a str,
+    /// The text of the others: what is behind the last listed value, without the brace that ends the object, or their members
+    /// where the listed ones are not the first of the text.
+    pub(crate) rest: Cow<'a, str>,
 }
 
-/// The members of an object; `None` for a text that is not a JSON object.
+/// The first [`FIELDS_MAX`] members of an object; `None` for a text that is not a JSON object.
 pub(crate) fn fields(json: &str) -> Option<Fields<'_>> {
-    let members: Members<'_> = serde_json::from_str(json).ok()?;
-    let after = members.listed.last().map_or(0, |(_, value)| {
-        // Both are parts of one text.
-        (value.get().as_ptr() as usize - json.as_ptr() as usize) + value.get().len()
-    });
-    let rest = json.get(after..).unwrap_or_default().trim_end();
-    let listed = members.listed.iter().map(|(name, value)| Field {
-        name: decoded(inside(name.get())),
-        value: value.get(),
-    });
+    fields_in_order(json, &[], FIELDS_MAX)
+}
+
+/// At most `count_max` members of an object: those with a name of `first` in its order, then the others in that of the text.
+/// `None` for a text that is not a JSON object.
+pub(crate) fn fields_in_order<'a>(
+    json: &'a str,
+    first: &[String],
+    count_max: usize,
+) -> Option<Fields<'a>> {
+    let Members(members) = serde_json::from_str(json).ok()?;
+    let mut members: Vec<(Field<'a>, &'a RawValue)> = members
+        .into_iter()
+        .map(|(name, value)| {
+            let field = Field {
+                name: decoded(inside(name.get())),
+                value: value.get(),
+            };
+            (field, name)
+        })
+        .collect();
+    let places: HashMap<&str, usize> = first.iter().map(String::as_str).zip(0..).collect();
+    let place = |field: &Field<'a>| places.get(&*field.name).copied().unwrap_or(usize::MAX);
+    let is_as_written = members.is_sorted_by_key(|(field, _)| place(field));
+    // Stable: members that are not named keep their order.
+    members.sort_by_key(|(field, _)| place(field));
+    let others = members.split_off(members.len().min(count_max));
+    let rest = if is_as_written {
+        let after = members.last().map_or(0, |(field, _)| {
+            // Both are parts of one text.
+            (field.value.as_ptr() as usize - json.as_ptr() as usize) + field.value.len()
+        });
+        let rest = json.get(after..).unwrap_or_default().trim_end();
+        Cow::Borrowed(rest.strip_suffix('}').unwrap_or(rest))
+    } else {
+        let texts = others
+            .iter()
+            .map(|(field, name)| format!("{}:{}", name.get(), field.value));
+        Cow::Owned(texts.collect::<Vec<_>>().join(","))
+    };
     Some(Fields {
-        listed: listed.collect(),
-        more: members.more,
-        rest: rest.strip_suffix('}').unwrap_or(rest),
+        listed: members.into_iter().map(|(field, _)| field).collect(),
+        more: others.len(),
+        rest,
     })
 }
 
-struct Members<'a> {
-    listed: Vec<(&'a RawValue, &'a RawValue)>,
-    more: usize,
-}
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -71,19 +101,12 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members {
-            listed: Vec::new(),
-            more: 0,
-        };
-        // Names are raw too: one with a lone surrogate is not a text of Rust.
+        let mut members = Vec::new();
+        // Names are raw too: one with a lone surrogate is not a text of Rust. The text is in memory, so its members are too.
         while let Some(member) = map.next_entry::<&RawValue, &RawValue>()? {
-            if members.listed.len() < FIELDS_MAX {
-                members.listed.push(member);
-            } else {
-                members.more += 1;
-            }
+            members.push(member);
         }
-        Ok(members)
+        Ok(Members(members))
     }
 }
 
@@ -242,6 +265,12 @@ mod tests {
         let found = fields(&json).unwrap();
         assert_eq!((found.listed.len(), found.more), (FIELDS_MAX, 3));
         assert_eq!(found.rest, r#","k48":48,"k49":49,"k50":50"#);
+        // Those that are asked for come first, and the text of the others is that of all that are not listed.
+        let first = ["k50".to_owned(), "k2".to_owned()];
+        let found = fields_in_order(&json, &first, 3).unwrap();
+        let names: Vec<_> = found.listed.iter().map(|field| &*field.name).collect();
+        assert_eq!((names, found.more), (vec!["k50", "k2", "k0"], FIELDS_MAX));
+        assert!(found.rest.starts_with(r#""k1":1,"k3":3,"#));
     }
 
     #[test]

@@ -65,10 +65,11 @@ fn shown_after(approval: &Approval, previous: Option<&Approval>, width: Argument
         previous,
         origins: &BTreeMap::new(),
         similar: None,
+        declared: &[],
         known_names: &["slack", "post_message", "github"],
         now_us: 0,
     };
-    text(&question, width)
+    text(&question, width).text
 }
 
 #[test]
@@ -95,10 +96,11 @@ fn a_question_has_its_parts_in_their_order() {
         previous: Some(&before),
         origins: &origins,
         similar: Some((2, 40, 38)),
+        declared: &[],
         known_names: &["slack", "post_message"],
         now_us: 0,
     };
-    insta::assert_snapshot!(text(&question, ArgumentBytes::FORM), @r##"
+    insta::assert_snapshot!(text(&question, ArgumentBytes::FORM).text, @r##"
     Allow slack.post_message (write; class set by anna) for claude-code of user:anna?
       channel  "#eng"                written at line 3
       text     "Release 4.2 is out"  20 bytes, 18 from call #3 github.get_release (untrusted)
@@ -242,10 +244,11 @@ fn no_text_of_a_program_or_server_leaves_its_quotation() {
         previous: None,
         origins: &BTreeMap::new(),
         similar: None,
+        declared: &[],
         known_names: &[hostile],
         now_us: u64::MAX,
     };
-    let text = text(&question, ArgumentBytes::WHOLE);
+    let text = text(&question, ArgumentBytes::WHOLE).text;
     assert!(
         is_clean(&text) && !text.contains(['\u{2028}', '\t']),
         "{text}"
@@ -357,10 +360,11 @@ proptest! {
             previous: Some(&previous),
             origins: &origins,
             similar: Some((1, 2, 3)),
+            declared: std::slice::from_ref(&name),
             known_names: &["slack", &name],
             now_us: 0,
         };
-        let text = text(&question, ArgumentBytes(width));
+        let text = text(&question, ArgumentBytes(width)).text;
         prop_assert!(text.len() <= TEXT_BYTES_MAX);
         prop_assert!(is_clean(&text), "{}", text.escape_debug());
         let is_separator = |c: char| matches!(c, '\t' | '\u{2028}' | '\u{2029}');
@@ -370,4 +374,49 @@ proptest! {
             prop_assert!(hash.contains(&safe::sha256(&arguments)));
         }
     }
+}
+
+#[test]
+fn a_terminal_shows_every_argument_those_of_the_schema_first_and_it_is_known_when_it_cannot() {
+    let notes: Vec<String> = (0..60).map(|n| format!("\"note{n}\":{n}")).collect();
+    let asked = post(&format!("{{{},\"path\":\"/home/me\"}}", notes.join(",")));
+    let of = |asked: &Approval, width| {
+        let origins = BTreeMap::new();
+        let question = ShownQuestion {
+            approval: asked,
+            program: PROGRAM,
+            language: Language::Typescript,
+            client: "claude-code",
+            previous: None,
+            origins: &origins,
+            similar: None,
+            declared: &["path".to_owned()],
+            known_names: &[],
+            now_us: 0,
+        };
+        text(&question, width)
+    };
+    let on_terminal = of(&asked, ArgumentBytes::TERMINAL);
+    assert!(on_terminal.is_whole && on_terminal.text.contains("note59"));
+    let first = on_terminal.text.lines().nth(1).unwrap();
+    assert!(first.trim_start().starts_with("path"), "{first}");
+    // A page has the argument that counts, and says that others are left out.
+    let on_page = of(&asked, ArgumentBytes::WHOLE);
+    assert!(!on_page.is_whole && on_page.text.contains("/home/me"));
+    assert!(on_page.text.contains("... 13 more arguments, "));
+
+    let mut long = post(&format!("{{\"path\":\"{}\"}}", "x".repeat(300 << 10)));
+    long.terms.offer = Some(Box::new(limbeck_domain::RememberOffer {
+        at_most: limbeck_domain::Remember::Always,
+        key: String::new(),
+        same: vec!["path".to_owned()],
+        any: Vec::new(),
+        session: None,
+    }));
+    let cut = of(&long, ArgumentBytes::TERMINAL);
+    assert!(!cut.is_whole && !cut.text.contains("Can be remembered"));
+    // The control: one that fits may be remembered.
+    long.arguments = "{\"path\":\"x more bytes, sha256 y\"}".to_owned();
+    let whole = of(&long, ArgumentBytes::TERMINAL);
+    assert!(whole.is_whole && whole.text.contains("Can be remembered"));
 }

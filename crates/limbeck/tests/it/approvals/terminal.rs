@@ -60,6 +60,11 @@ pub(crate) fn on_terminal_of(
     steps: &[(&str, &str)],
 ) -> (i32, String) {
     let command: Vec<&str> = [LIMBECK].iter().chain(arguments).copied().collect();
+    command_on_terminal(world, &command, steps)
+}
+
+/// Any command on a terminal.
+fn command_on_terminal(world: &World, command: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
     let path = search_path();
     let environment = json!({
         "HOME": world.home(), "PATH": path.to_str().unwrap(), "TERM": "xterm", "LIMBECK_TRUST_PROJECT": "1",
@@ -190,4 +195,73 @@ fn a_single_call_is_made_once_the_person_says_yes() {
         mail.calls(),
         [json!({"to": "anna@example.org", "amount": 9_007_199_254_740_993_u64})]
     );
+}
+
+#[test]
+fn a_person_is_asked_on_the_terminal_also_where_standard_error_is_a_file() {
+    // No rule and no preset: on a terminal a person is asked before a write.
+    let mail = Mail::with("");
+    mail.world.file("program.ts", CATCHING);
+    let run = format!("{LIMBECK} run program.ts 2>err.log");
+    let call = format!("{LIMBECK} call mail send '{{\"to\":\"x\"}}' 2>err.log");
+    for line in [&run, &call] {
+        let steps = [("allow?", "n\n"), ("reason", "\n")];
+        let (_, shown) = command_on_terminal(&mail.world, &["/bin/sh", "-c", line], &steps);
+        assert!(shown.contains("Allow mail.send"), "{line}: {shown}");
+        assert_eq!(mail.calls(), [] as [Value; 0], "{line}: {shown}");
+    }
+    // The control: the answer that is typed there counts.
+    let command = ["/bin/sh", "-c", &run];
+    let (code, shown) = command_on_terminal(&mail.world, &command, &[("allow?", "y\n")]);
+    assert_eq!((code, mail.calls().len()), (0, 1), "{shown}");
+}
+
+#[test]
+fn what_is_not_shown_whole_is_not_allowed_on_a_terminal() {
+    let mail = Mail::with(ASK);
+    // A question of many pages: whoever stops reading has not seen what is sent.
+    let program = "const o: any = { to: 'x' }; for (let i = 0; i < 400; i++) o['n' + i] = i;
+        return (await tools.mail.send(o)).sent";
+    mail.world.file("program.ts", program);
+    let stops = [
+        ("page 1 of", "q\n"),
+        ("not all of it was shown. ", "y\n"),
+        ("so it cannot be allowed here", ""),
+        ("Enter: decide later", "\n"),
+    ];
+    let (code, shown_first) = on_terminal(&mail, &["run", "program.ts"], &stops);
+    assert_eq!((code, mail.calls().len()), (3, 0), "{shown_first}");
+    // Nor is one that has no room: its argument has more bytes than a terminal shows.
+    mail.world.file(
+        "long.ts",
+        "return (await tools.mail.send({ to: 'x'.repeat(300000) })).sent",
+    );
+    let (code, shown) = on_terminal(
+        &mail,
+        &["run", "long.ts"],
+        &[
+            ("page 1 of", "q\n"),
+            ("not all of it was shown. ", "y\n"),
+            ("Enter: decide later", "\n"),
+        ],
+    );
+    assert_eq!((code, mail.calls().len()), (3, 0), "{shown}");
+    // The control: read to its end, every argument was on the screen.
+    let asked = mail.approvals();
+    let short = asked
+        .iter()
+        .find(|one| one["bytes"].as_u64() < Some(100_000));
+    let id = short.unwrap()["execution_id"].as_str().unwrap();
+    let pages: Vec<String> = (1..40).map(|page| format!("page {page} of")).collect();
+    let (_, rest) = shown_first.split_once("page 1 of ").unwrap();
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let last: usize = digits.parse().unwrap();
+    let mut steps: Vec<(&str, &str)> = pages[..last - 1]
+        .iter()
+        .map(|page| (&**page, "\n"))
+        .collect();
+    steps.push(("allow?", "y\n"));
+    let (code, shown) = on_terminal(&mail, &["resume", id], &steps);
+    assert_eq!((code, mail.calls().len()), (0, 1), "{shown}");
+    assert!(shown.contains("n399"), "{shown}");
 }

@@ -87,6 +87,7 @@ fn with<T>(approval: &Approval, work: impl FnOnce(&ShownQuestion<'_>) -> T) -> T
         previous: None,
         origins: &BTreeMap::new(),
         similar: None,
+        declared: &[],
         known_names: &["slack", "post_message", "files", "delete"],
         now_us: 0,
     })
@@ -94,7 +95,7 @@ fn with<T>(approval: &Approval, work: impl FnOnce(&ShownQuestion<'_>) -> T) -> T
 
 fn shown(approval: &Approval) -> String {
     with(approval, |question| {
-        super::super::text(question, ArgumentBytes::FORM)
+        super::super::text(question, ArgumentBytes::FORM).text
     })
 }
 

@@ -31,4 +31,5 @@ mod tools;
 mod trust;
 mod types;
 
+pub(crate) use approvals::shown_tool;
 pub(crate) use dispatch::main;

@@ -6,6 +6,7 @@ use limbeck_domain::{
     Sandbox,
 };
 
+use crate::commands::shown_tool;
 use crate::format::{counted, grouped_digits};
 use crate::printer::Printer;
 
@@ -93,12 +94,12 @@ fn pending_line(pending: &PendingApproval) -> String {
         arguments: _,
     } = pending;
     let shown = |text: &str| clean_line(text, NAME_BYTES_MAX);
-    let (server, tool, class) = (shown(server), shown(tool), class.as_str());
+    let (tool, class) = (shown_tool(server, tool), class.as_str());
     let mut text = match plan_lines {
-        None => format!("  {approval_id} {server}.{tool} ({class})"),
+        None => format!("  {approval_id} {tool} ({class})"),
         Some(lines) => {
             let lines = counted(*lines as usize, "line");
-            format!("  {approval_id} plan of {lines}, first {server}.{tool}")
+            format!("  {approval_id} plan of {lines}, first {tool}")
         }
     };
     if let Some(line) = line {

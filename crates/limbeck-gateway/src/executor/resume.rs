@@ -43,6 +43,8 @@ const INLINE_WAIT: Duration = Duration::from_secs(45);
 const OTHERS_POLLED: Duration = Duration::from_millis(50);
 /// Longest arguments of a question that an answer has, in bytes.
 const ARGUMENTS_SHOWN_BYTES_MAX: usize = 400;
+/// How often it is looked whether that process still runs.
+const DEAD_LOOKED_FOR: Duration = Duration::from_millis(500);
 /// Questions of one execution that are read.
 const QUESTIONS_MAX: u32 = 1_000;
 
@@ -154,6 +156,7 @@ impl Executor {
     ) -> Result<Shown, ResumeError> {
         let until = Instant::now() + INLINE_WAIT;
         let mut is_first = true;
+        let mut looked_for_dead = Instant::now();
         loop {
             let record = self.record_of(execution, principal).await?;
             let id = record.row.id.clone();
@@ -162,6 +165,11 @@ impl Executor {
                 // A moment, in which it pauses or ends, or its process waits for the same answers.
                 ExecutionStatus::Running if Instant::now() < until => {
                     is_first = false;
+                    // Its process may have been killed: then nobody brings it on, and waiting ends now.
+                    if looked_for_dead.elapsed() >= DEAD_LOOKED_FOR {
+                        looked_for_dead = Instant::now();
+                        self.broker.store.recover().await?;
+                    }
                     tokio::select! {
                         () = context.cancel.cancelled() => {
                             return Err(ResumeError::Refused(messages::cancelled()));

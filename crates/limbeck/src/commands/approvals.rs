@@ -1,7 +1,7 @@
 //! `limbeck approvals`: questions about calls, as a list or one whole.
 
 use anyhow::anyhow;
-use limbeck_domain::text::{clean_line, is_clean};
+use limbeck_domain::text::{clean_line, is_clean, quoted};
 use limbeck_domain::{Approval, ApprovalId, ApprovalState, ExecutionId};
 use limbeck_gateway::Gateway;
 use limbeck_gateway::approval_view::{ApprovalView, approval_view, approval_views, plan_lines};
@@ -98,7 +98,7 @@ fn table(printer: &Printer, approvals: &[Approval]) -> TextTable {
 
 /// Tool, class and line of the call that a question is about.
 pub(super) fn call_text(approval: &Approval) -> String {
-    let tool = clean_line(&approval.tool.to_string(), NAME_BYTES_MAX);
+    let tool = shown_tool(approval.tool.server.as_str(), &approval.tool.tool);
     let class = approval.class.as_str();
     if let Some(lines) = plan_lines(approval) {
         let lines = counted(lines as usize, "line");
@@ -111,6 +111,20 @@ pub(super) fn call_text(approval: &Approval) -> String {
         Some(line) => format!("{tool} ({class}), line {line}"),
         None => format!("{tool} ({class})"),
     }
+}
+
+/// The name of a tool, each part in quotation marks where it has other characters than names do: a server chose it, and it must not
+/// pass for the words beside it.
+pub(crate) fn shown_tool(server: &str, tool: &str) -> String {
+    let shown = |name: &str| {
+        let is_of_name = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
+        let cleaned = clean_line(name, NAME_BYTES_MAX);
+        match !cleaned.is_empty() && cleaned == name && cleaned.chars().all(is_of_name) {
+            true => cleaned,
+            false => quoted(name, NAME_BYTES_MAX),
+        }
+    };
+    format!("{}.{}", shown(server), shown(tool))
 }
 
 /// Tone of a state by its name.
@@ -245,5 +259,17 @@ mod tests {
         );
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(parsed(&visible), parsed(json));
+    }
+
+    #[test]
+    fn a_name_that_could_pass_for_words_of_the_list_is_quoted_and_others_are_not() {
+        assert_eq!(
+            shown_tool("mail", "get_info (read), line 1; safe"),
+            "mail.\"get_info (read), line 1; safe\""
+        );
+        assert_eq!(shown_tool("a\u{202e}", "b"), "\"a\".b");
+        for (server, tool) in [("mail", "send"), ("io.github.acme/bank", "résumé-2")] {
+            assert_eq!(shown_tool(server, tool), format!("{server}.{tool}"));
+        }
     }
 }

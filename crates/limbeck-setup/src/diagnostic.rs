@@ -1,5 +1,6 @@
 //! Problems of single values, and what loading reports about a configuration that it accepted.
 
+use crate::escaped_text::shown_path;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -132,7 +133,7 @@ impl Diagnostic {
 /// `file:line:column: message`, without the severity.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.file.display())?;
+        write!(f, "{}:", shown_path(&self.file))?;
         if let Some((line, column)) = self.at {
             write!(f, "{line}:{column}:")?;
         }

@@ -8,6 +8,7 @@ use limbeck_domain::{Expose, ServerName, ToolRules};
 
 use crate::definition_text::DefinitionText;
 use crate::diagnostic::ValueError;
+use crate::escaped_text::shown_path;
 use crate::oauth::OAuthEntry;
 
 /// One server of the configuration.
@@ -218,9 +219,11 @@ pub enum EntryScope {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file.display(), self.line)?;
+        write!(f, "{}:{}", shown_path(&self.file), self.line)?;
         match &self.scope {
-            EntryScope::Project(directory) => write!(f, " (project {})", directory.display()),
+            EntryScope::Project(directory) => {
+                write!(f, " (project {})", shown_path(directory))
+            }
             EntryScope::Repository => f.write_str(" (repository)"),
             EntryScope::User | EntryScope::Given => Ok(()),
         }

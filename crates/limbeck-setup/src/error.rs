@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::ValueError;
+use crate::escaped_text::shown_path;
 
 /// Error that ends loading. Only files named with `--config` cause it.
 ///
@@ -11,13 +12,13 @@ use crate::diagnostic::ValueError;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file does not exist.
-    #[error("configuration file {} does not exist", file.display())]
+    #[error("configuration file {} does not exist", shown_path(file))]
     Missing {
         /// The file.
         file: PathBuf,
     },
     /// The file exists and cannot be read.
-    #[error("configuration file {} cannot be read", file.display())]
+    #[error("configuration file {} cannot be read", shown_path(file))]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -26,7 +27,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file is not a text file of an accepted size.
-    #[error("configuration file {} {problem}", file.display())]
+    #[error("configuration file {} {problem}", shown_path(file))]
     Unusable {
         /// The file.
         file: PathBuf,
@@ -34,7 +35,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// A value in the file is not of the accepted form.
-    #[error("{}:{line}:{column}: {error}", file.display())]
+    #[error("{}:{line}:{column}: {error}", shown_path(file))]
     Invalid {
         /// The file.
         file: PathBuf,
@@ -82,7 +83,7 @@ impl ConfigError {
                 "`--config` takes any file with an `mcpServers` object".to_owned()
             }
             Self::Unreadable { file, .. } => {
-                format!("make the file readable: `chmod u+r '{}'`", file.display())
+                format!("make the file readable: `chmod u+r '{}'`", shown_path(file))
             }
             Self::Unusable { problem, .. } if problem.ends_with(NOT_A_FILE) => {
                 "give a file".to_owned()

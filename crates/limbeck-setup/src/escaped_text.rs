@@ -4,6 +4,9 @@
 //! cleaning removes hidden characters, which is right for a message and wrong for a text that the reader accepts.
 
 use std::fmt::Write as _;
+use std::path::Path;
+
+use limbeck_domain::text::is_clean;
 
 /// `text` as it is when it consists of letters, digits and marks that are always visible, else [`quoted`].
 pub(crate) fn word(text: &str) -> String {
@@ -15,6 +18,17 @@ pub(crate) fn word(text: &str) -> String {
         text.to_owned()
     } else {
         quoted(text)
+    }
+}
+
+/// A path as it is, and [`quoted`] where it has characters that are not seen, a new line or several spaces in a row: a repository
+/// chooses the names of its directories, and none of them passes for words of a message.
+pub fn shown_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_one_line = !text.contains(['\n', '\t']) && !text.contains("  ");
+    match is_one_line && is_clean(&text) {
+        true => text,
+        false => quoted(&text),
     }
 }
 
@@ -58,6 +72,17 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_quoted_where_it_could_pass_for_something_else() {
+        let shown = |path: &str| shown_path(Path::new(path));
+        for path in ["/home/me/.mcp.json", "/Users/me/Application Support/é", ""] {
+            assert_eq!(shown(path), path);
+        }
+        assert_eq!(shown("/a\n  sha256  00"), "\"/a\\n\\s{2}sha256\\s{2}00\"");
+        assert_eq!(shown("/ev\u{1b}[2J\u{202e}"), "\"/ev\\u{1b}[2J\\u{202e}\"");
+        assert_eq!(shown("/a   b"), "\"/a\\s{3}b\"");
+    }
 
     #[test]
     fn every_character_is_visible_and_every_space_is_counted() {

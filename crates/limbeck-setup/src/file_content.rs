@@ -12,6 +12,9 @@ use crate::world::World;
 /// Byte order mark of UTF-8.
 pub(crate) const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
+/// Beginning of an exposure that is that of the file's directory.
+pub(crate) const OF_DIRECTORY: &str = "is in a directory that ";
+
 /// Content of a file.
 pub(crate) struct FileContent {
     /// The text without a byte order mark.
@@ -34,6 +37,40 @@ pub(crate) fn read(
     bytes_max: usize,
 ) -> Result<Option<FileContent>, ConfigError> {
     read_file(&world.on_disk(path), path, bytes_max)
+}
+
+/// Reads the file of a client, whose commands are started without a question: it is also exposed where members of a group can write
+/// it, or other users can put another file in its place.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn read_of_user(
+    world: &World,
+    path: &Path,
+    bytes_max: usize,
+) -> Result<Option<FileContent>, ConfigError> {
+    let on_disk = world.on_disk(path);
+    let found = read_judged(&on_disk, path, bytes_max, writers)?;
+    let Some(content) = found else {
+        return Ok(None);
+    };
+    // The directory of the name, and that of the file which a link leads to.
+    let target = std::fs::canonicalize(&on_disk).ok();
+    let directories = [Some(&*on_disk), target.as_deref()];
+    let directories = directories.into_iter().flatten().filter_map(Path::parent);
+    let mut exposure = content.exposure;
+    for directory in directories {
+        if exposure.is_some() {
+            break;
+        }
+        let metadata = std::fs::metadata(directory).map_err(|error| unreadable(path, error))?;
+        exposure = writers(&metadata).map(|problem| format!("{OF_DIRECTORY}{problem}"));
+    }
+    Ok(Some(FileContent {
+        exposure,
+        ..content
+    }))
 }
 
 /// Reads the file at `on_disk`, which messages call `path`. It is exposed unless it and its directory belong to the user
@@ -184,6 +221,27 @@ fn exposure(metadata: &std::fs::Metadata) -> Option<String> {
         return Some(format!("belongs to user {owner}"));
     }
     (metadata.mode() & 0o002 != 0).then(|| "can be written by every user".to_owned())
+}
+
+/// Why another user can write to a file or directory, also by a group that has other members. In a directory with the sticky bit
+/// nobody replaces a file of another user.
+#[cfg(unix)]
+fn writers(metadata: &std::fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let is_sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
+    let is_foreign = metadata.uid() != 0 && metadata.uid() != rustix::process::geteuid().as_raw();
+    let found = exposure(metadata).filter(|_| !is_sticky || is_foreign);
+    if found.is_some() || is_sticky || metadata.mode() & 0o020 == 0 {
+        return found;
+    }
+    let group = metadata.gid();
+    let is_own = crate::private_group::is_private(group, metadata.uid());
+    (!is_own).then(|| format!("can be written by the group {group}"))
+}
+
+#[cfg(not(unix))]
+fn writers(_: &std::fs::Metadata) -> Option<String> {
+    None
 }
 
 /// Why another user than `owner` can write to a file or directory.

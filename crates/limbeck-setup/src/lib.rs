@@ -50,6 +50,8 @@ mod load;
 mod oauth;
 mod own_file;
 mod package_runner;
+#[cfg(unix)]
+mod private_group;
 mod self_reference;
 mod server_environment;
 mod server_names;
@@ -72,6 +74,7 @@ pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
 pub use entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 pub use error::ConfigError;
+pub use escaped_text::shown_path;
 pub use load::earlier_systems::{EarlierFiles, earlier_files};
 pub use load::{files, load};
 pub use oauth::{GrantEntry, OAuthEntry};

@@ -14,6 +14,8 @@ use super::model::SetupRequest;
 use super::plan::FoundClients;
 use super::sync::{DriftAction, DriftKind, SyncRequest};
 use super::table::CLIENTS;
+use crate::escaped_text::shown_path;
+use crate::file_content::OF_DIRECTORY;
 use crate::world::{OperatingSystem, World};
 
 /// Longest name, path or reason in a finding, in bytes.
@@ -122,14 +124,20 @@ fn of_file(world: &World, file: &ClientFile) -> Option<ClientFinding> {
     let path = short(world, &file.path);
     match &file.entries {
         Err(reason) if file.is_exposed => {
-            let finding = format!("{path} of {title} is not used: it {}", clean(reason));
-            let fix = FindingFix::Restrict(vec![file.path.clone()]);
-            let remedy = format!("chmod go-w {path}");
-            Some(
-                ClientFinding::of("S02", finding, remedy)
-                    .about(id)
-                    .fixed_by(fix),
-            )
+            let finding = format!(
+                "{path} of {title} is not used: it {}, who may have written commands into it",
+                clean(reason)
+            );
+            // No command does this: with the rights alone, what another user wrote would count as the person's own.
+            let place = match reason.starts_with(OF_DIRECTORY) {
+                true => file.path.parent().unwrap_or(&file.path),
+                false => &file.path,
+            };
+            let remedy = format!(
+                "read {path}, take out what you do not know, then: chmod go-w {}",
+                short(world, place)
+            );
+            Some(ClientFinding::of("S02", finding, remedy).about(id))
         }
         Err(reason) => {
             let finding = format!("{path} of {title} cannot be read: {}", clean(reason));
@@ -203,11 +211,10 @@ fn short(world: &World, path: &Path) -> String {
         .home
         .as_ref()
         .and_then(|home| path.strip_prefix(home).ok());
-    let text = match below {
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
-    };
-    clean(&text)
+    shown_path(&match below {
+        Some(rest) => Path::new("~").join(rest),
+        None => path.to_owned(),
+    })
 }
 
 fn clean(text: &str) -> String {

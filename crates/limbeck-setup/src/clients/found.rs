@@ -93,7 +93,7 @@ impl ClientFile {
             is_exposed: false,
             of_projects: Vec::new(),
         };
-        match file_content::read(world, &file.path, bytes_max) {
+        match file_content::read_of_user(world, &file.path, bytes_max) {
             Ok(None) => return None,
             Err(error) => file.entries = Err(error.problem()),
             Ok(Some(content)) => {

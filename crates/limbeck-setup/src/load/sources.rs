@@ -38,6 +38,12 @@ pub(super) enum FileRole {
 }
 
 impl ConfigSource {
+    /// Whether its servers are started without a question: it is a file of the user, and not one of a repository, whose servers wait
+    /// for trust.
+    pub(super) fn is_started_unasked(&self) -> bool {
+        matches!(self.scope, EntryScope::User)
+    }
+
     pub(super) fn bytes_max(&self) -> usize {
         match self.role {
             // It may be the same file under another name.

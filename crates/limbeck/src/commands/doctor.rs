@@ -267,7 +267,7 @@ impl<'a> DoctorReport<'a> {
         table.row(["state", &self.state.text()]);
         for (index, file) in self.configuration.files.iter().enumerate() {
             let label = if index == 0 { "configuration" } else { "" };
-            table.row([label, &file.display().to_string()]);
+            table.row([label, &limbeck_setup::shown_path(file)]);
         }
         if self.configuration.files.is_empty() {
             table.row(["configuration", "none"]);
@@ -361,10 +361,10 @@ impl<'a> DoctorReport<'a> {
 impl StateReport {
     fn text(&self) -> String {
         match &self.path {
-            Some(path) if self.usable => path.display().to_string(),
+            Some(path) if self.usable => limbeck_setup::shown_path(path),
             Some(path) => format!(
                 "{} cannot be used; executions are not recorded",
-                path.display()
+                limbeck_setup::shown_path(path)
             ),
             None => "none; executions are not recorded".to_owned(),
         }

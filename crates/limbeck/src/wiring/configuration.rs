@@ -72,7 +72,7 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Co
         invocation.printer.error(&note.to_string());
         invocation.printer.hint(&format!(
             "correct {}; until then none of its servers and settings is used",
-            note.file.display()
+            limbeck_setup::shown_path(&note.file)
         ));
     }
     let mut findings: Vec<&Diagnostic> = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn unreadable(configuration: &Configuration) -> Option<String> {
         .unwrap_or_default();
     let hint = format!(
         "{}{place} could not be read: {}; correct it first, it may have the server",
-        note.file.display(),
+        limbeck_setup::shown_path(&note.file),
         note.message
     );
     Some(clean_line(&hint, WARNING_BYTES_MAX))
@@ -177,14 +177,14 @@ fn replaced_programs(invocation: &Invocation, configuration: &Configuration) -> 
         let how = match &now {
             // Path and digest are equal.
             Some(now) if now == then => return None,
-            Some(now) if now.path != then.path => format!("is now {}", now.path.display()),
+            Some(now) if now.path != then.path => format!("is now {}", limbeck_setup::shown_path(&now.path)),
             Some(_) => "was changed".to_owned(),
             None => "is missing".to_owned(),
         };
         let warning = format!(
             "the program of server `{}` ({}) {how} since the server was trusted; if this is expected, run `limbeck trust {}`",
             entry.name,
-            then.path.display(),
+            limbeck_setup::shown_path(&then.path),
             quoted(entry.name.as_str())
         );
         Some(clean_line(&warning, WARNING_BYTES_MAX))
@@ -254,7 +254,7 @@ fn short_path(world: &World, path: &Path) -> String {
     let home = world.home.as_deref();
     below(&world.cwd, ".")
         .or_else(|| below(home?, "~"))
-        .unwrap_or_else(|| path.display().to_string())
+        .unwrap_or_else(|| limbeck_setup::shown_path(path))
 }
 
 /// `place` of an entry, a file with its line, with `~` for the home directory and `.` for the working directory.
@@ -483,7 +483,7 @@ pub(super) fn looked_in(invocation: &Invocation) -> String {
         );
     }
     let given = invocation.global.config.iter();
-    places.extend(given.map(|file| file.display().to_string()));
+    places.extend(given.map(|file| limbeck_setup::shown_path(file)));
     if places.is_empty() {
         "no file, because `--no-discover` is given without `--config`".to_owned()
     } else {

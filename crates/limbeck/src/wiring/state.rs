@@ -146,7 +146,10 @@ pub(crate) fn check_state_directory(invocation: &Invocation) -> Result<(), Comma
     };
     let directory = file.parent().unwrap_or(&file);
     let reject = |problem: String, hint: String| {
-        let error = anyhow!("the state directory `{}` {problem}", directory.display());
+        let error = anyhow!(
+            "the state directory `{}` {problem}",
+            limbeck_setup::shown_path(directory)
+        );
         Err(CommandError::usage(error).with_hint(hint))
     };
     if !directory.is_absolute() {
@@ -160,7 +163,7 @@ pub(crate) fn check_state_directory(invocation: &Invocation) -> Result<(), Comma
             problem,
             format!(
                 "give a directory of your own: `--state-dir {}`",
-                directory.join("limbeck").display()
+                limbeck_setup::shown_path(&directory.join("limbeck"))
             ),
         ),
         None => Ok(()),

@@ -203,6 +203,42 @@ fn trust_shows_every_key_and_value_as_written() {
 }
 
 #[test]
+fn the_name_of_a_repositorys_directory_passes_for_no_line_of_its_definition() {
+    let world = repository();
+    let text = std::fs::read_to_string(world.work().join(".mcp.json")).unwrap();
+    let hostile = world
+        .path()
+        .join("a\n  sha256       0000\n  command      git status\u{1b}[2J");
+    std::fs::create_dir_all(&hostile).unwrap();
+    std::fs::write(hostile.join(".mcp.json"), text).unwrap();
+    let shown = |directory: &std::path::Path, command: &str| {
+        let mut command = world.command([command]);
+        command.env_remove("LIMBECK_TRUST_PROJECT");
+        let output = command.current_dir(directory).output().unwrap();
+        [output.stdout, output.stderr]
+            .map(|text| String::from_utf8(text).unwrap())
+            .concat()
+    };
+    for command in ["trust", "doctor"] {
+        let text = shown(&hostile, command);
+        assert!(!text.contains('\u{1b}'), "{command}: {text}");
+        assert!(
+            !text
+                .lines()
+                .any(|line| line.trim_start().starts_with("command      git")),
+            "{command}: {text}"
+        );
+        assert!(text.contains("\\n\\s{2}sha256"), "{command}: {text}");
+    }
+    // The control: an ordinary path stays as it is.
+    let text = shown(&world.work(), "trust");
+    assert!(
+        text.contains(&format!("{}:", world.work().join(".mcp.json").display())),
+        "{text}"
+    );
+}
+
+#[test]
 fn without_a_terminal_only_the_hash_that_was_shown_is_trusted() {
     let world = repository();
     for arguments in [["trust", "shop"], ["trust", "--all"]] {

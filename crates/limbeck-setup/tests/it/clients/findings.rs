@@ -221,12 +221,27 @@ fn s02_is_a_file_with_secrets_that_others_can_read() {
     mode(&machine.home(".cursor/mcp.json"), 0o666);
     let finding = machine.findings().remove(0);
     assert_eq!(finding.code, "S02");
-    assert_eq!(finding.remedy, "chmod go-w ~/.cursor/mcp.json");
+    // With the rights alone, what another user wrote would count as the person's own: no command does that.
+    assert_eq!(
+        finding.remedy,
+        "read ~/.cursor/mcp.json, take out what you do not know, then: chmod go-w ~/.cursor/mcp.json"
+    );
+    assert!(finding.fix.is_none(), "{finding:?}");
     assert!(
         finding.finding.contains("can be written by every user"),
         "{finding:?}"
     );
     mode(&machine.home(".cursor/mcp.json"), 0o644);
+    machine.is_clear();
+    // Nor is one that others could replace.
+    mode(&machine.home(".cursor"), 0o777);
+    let finding = machine.findings().remove(0);
+    assert_eq!(finding.code, "S02");
+    assert!(
+        finding.remedy.ends_with("then: chmod go-w ~/.cursor"),
+        "{finding:?}"
+    );
+    mode(&machine.home(".cursor"), 0o755);
     machine.is_clear();
 }
 

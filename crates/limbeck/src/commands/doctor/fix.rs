@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use limbeck_setup::{
     ClientFinding, FindingFix, FoundClients, SetupRequest, SetupState, SetupSteps, SyncRequest,
+    shown_path,
 };
 
 use super::clients::print_one;
@@ -99,7 +100,7 @@ async fn set_up(
 /// Takes the rights of other users away, and only to write where a client's file is one that they may read.
 #[cfg(unix)]
 fn restrict(invocation: &Invocation, paths: &[PathBuf]) -> Result<(), CommandError> {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let config = invocation.world.config_directory();
     let own = config.map(|config| config.join("limbeck"));
     let state = state_directory(invocation)?;
@@ -110,14 +111,19 @@ fn restrict(invocation: &Invocation, paths: &[PathBuf]) -> Result<(), CommandErr
         let failed = |error: std::io::Error| {
             let error = anyhow!(
                 "the rights of {} cannot be changed: {error}",
-                path.display()
+                shown_path(path)
             );
             CommandError::new(ExitStatus::Failed, error)
         };
-        let mode = std::fs::metadata(path)
-            .map_err(failed)?
-            .permissions()
-            .mode();
+        let found = std::fs::symlink_metadata(path).map_err(failed)?;
+        if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
+            let error = anyhow!(
+                "the rights of {} are not changed: it is a link, or belongs to another user",
+                shown_path(path)
+            );
+            return Err(CommandError::new(ExitStatus::Failed, error));
+        }
+        let mode = found.permissions().mode();
         let mode = std::fs::Permissions::from_mode(mode & !taken & 0o7777);
         std::fs::set_permissions(path, mode).map_err(failed)?;
     }

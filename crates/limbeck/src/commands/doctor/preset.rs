@@ -16,7 +16,7 @@ pub(super) fn finding(world: &World, configuration: &Configuration) -> Option<Fi
         return None;
     }
     let own = OwnFile::of(world).ok()?;
-    let file = short_place(world, &own.path().display().to_string());
+    let file = short_place(world, &limbeck_setup::shown_path(own.path()));
     Some(Finding {
         code: "G01",
         finding: format!(

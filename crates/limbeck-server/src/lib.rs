@@ -17,3 +17,4 @@ mod request_memory;
 #[cfg(unix)]
 pub mod sharing;
 pub mod surface;
+mod unique_keys;

@@ -41,6 +41,7 @@ use super::metrics::{HttpMetrics, RefusalReason};
 use super::redacted_answer::redacted;
 use crate::answer_place::AnswerPlace;
 use crate::answer_room::AnswerRoom;
+use crate::unique_keys::{DUPLICATE_KEY, has_duplicate_key};
 use limbeck_gateway::Gateway;
 use limbeck_gateway::audit::{AuditEvent, AuditEventKind};
 
@@ -285,6 +286,9 @@ impl HttpService {
         let (body, held) = self.bodies.read(principal, &parts.headers, body).await?;
         if serde_json::from_slice::<IgnoredAny>(&body).is_err() {
             return Ok(no_message(-32700, "Parse error"));
+        }
+        if has_duplicate_key(&body) {
+            return Ok(no_message(-32600, DUPLICATE_KEY));
         }
         // The SDK keeps the head with the message until its handler has ended.
         parts.extensions.insert(Arc::new(held));

@@ -10,6 +10,8 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::unique_keys::{DUPLICATE_KEY, has_duplicate_key};
+
 /// Bytes of buffer kept for the next line; a larger buffer is freed.
 const KEPT_BYTES: usize = 64 << 10;
 /// Byte order mark, which some programs write before their first line.
@@ -82,7 +84,18 @@ fn parse(line: &[u8]) -> ClientLine {
         return ClientLine::Nothing;
     }
     if let Ok(message) = serde_json::from_slice(text) {
-        return ClientLine::Message(Box::new(message));
+        if !has_duplicate_key(text) {
+            return ClientLine::Message(Box::new(message));
+        }
+        return match serde_json::from_slice(text) {
+            Ok(Head {
+                method: Some(_),
+                id: None,
+            }) => ClientLine::Nothing,
+            Ok(Head { id, .. }) => refused(id, INVALID_REQUEST, DUPLICATE_KEY),
+            // The key of the head itself.
+            Err(_) => refused(None, INVALID_REQUEST, DUPLICATE_KEY),
+        };
     }
     if let Err(error) = serde_json::from_slice::<StrictJson>(text) {
         return refused(None, PARSE_ERROR, &format!("the line is not JSON: {error}"));
@@ -227,6 +240,8 @@ mod tests {
             r#"{"jsonrpc":"1.0","id":{},"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":7}"#,
             r#"{"jsonrpc":"1.0","method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"x","arguments":{"to":1,"to":2}}}"#,
+            r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"x","arguments":{"to":1,"cc":2}}}"#,
             PING,
             "{\"half\":",
         ];
@@ -241,6 +256,8 @@ mod tests {
             "7 -32600",
             "null -32600",
             "null -32600",
+            "8 -32600",
+            "tools/call",
             "ping",
         ];
         for size in [1, 2, 3, 7, 1_000] {

@@ -153,7 +153,7 @@ pub fn decide_read_or_ask(request: ReadRequest, facts: &Facts<'_>) -> Result<Dec
     }
 }
 
-/// What the policy says about a read. A completion tells what its server knows of resources or prompts, so it is also judged as
+/// What the policy says about a read. A completion returns what its server knows of resources or prompts, so it is also judged as
 /// `resources/complete` or `prompts/complete`: the stricter answer counts.
 fn answer(tool: &ToolId, request: &ReadRequest, facts: &Facts<'_>) -> Answer {
     let by_name = |tool: &ToolId| {
@@ -175,7 +175,7 @@ fn answer(tool: &ToolId, request: &ReadRequest, facts: &Facts<'_>) -> Answer {
     })
 }
 
-/// Names by which a completion is judged beside its own: both where its reference cannot be told.
+/// Names by which a completion is judged beside its own: both where its reference is not known.
 fn completed(request: &ReadRequest) -> &'static [&'static str] {
     if request.method != ReadMethod::Complete {
         return &[];

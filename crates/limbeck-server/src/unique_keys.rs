@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// What a client is told.
+/// Message of the error that a client receives.
 pub(crate) const DUPLICATE_KEY: &str = "a key is given twice in one object";
 
 /// Whether some object of `json` has a key twice; `false` also for a text that is not JSON.

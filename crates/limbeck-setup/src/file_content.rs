@@ -224,7 +224,7 @@ fn exposure(metadata: &std::fs::Metadata) -> Option<String> {
 }
 
 /// Why another user can write to a file or directory, also by a group that has other members. In a directory with the sticky bit
-/// nobody replaces a file of another user.
+/// no user replaces a file of another one.
 #[cfg(unix)]
 fn writers(metadata: &std::fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;

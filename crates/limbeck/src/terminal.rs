@@ -10,7 +10,7 @@ pub(crate) use unix::{Terminal, discard_typed_input};
 pub(crate) use elsewhere::{Terminal, discard_typed_input};
 
 /// Whether the command was typed on a terminal: one of its three streams still is one. A script that redirects all of them is asked
-/// nothing. Whoever typed a command is asked before it writes, and where the question cannot be shown the call waits.
+/// nothing. The person who typed a command is asked before it writes, and where the question cannot be shown the call waits.
 pub(crate) fn is_typed() -> bool {
     std::io::stdin().is_terminal()
         || std::io::stdout().is_terminal()

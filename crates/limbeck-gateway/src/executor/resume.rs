@@ -165,7 +165,7 @@ impl Executor {
                 // A moment, in which it pauses or ends, or its process waits for the same answers.
                 ExecutionStatus::Running if Instant::now() < until => {
                     is_first = false;
-                    // Its process may have been killed: then nobody brings it on, and waiting ends now.
+                    // Its process may have been killed: then no process goes on with it, and waiting ends now.
                     if looked_for_dead.elapsed() >= DEAD_LOOKED_FOR {
                         looked_for_dead = Instant::now();
                         self.broker.store.recover().await?;

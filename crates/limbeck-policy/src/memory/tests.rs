@@ -113,6 +113,7 @@ fn targets_are_the_same_and_texts_are_free() {
     for value in [
         r#""anna@example.org""#,
         r#""https://example.org""#,
+        r#""see https://example.org now""#,
         r#""/etc/passwd""#,
         r#""C:\\x""#,
         r##""#eng""##,
@@ -132,7 +133,7 @@ fn targets_are_the_same_and_texts_are_free() {
     // By a rule.
     assert_eq!(same(r#"{"note":"a b","text":"c d"}"#), ["note"]);
     // The controls.
-    for value in [r#""see https://example.org now""#, r#""word""#] {
+    for value in [r#""see you on Monday. Bye""#, r#""word""#] {
         let arguments = format!("{{\"text\":{value}}}");
         assert!(same(&arguments).is_empty(), "{arguments}");
     }

@@ -215,7 +215,7 @@ impl Rule {
         }
     }
 
-    /// Whether its patterns are about `tool` and can mean nothing else, whatever its effect is.
+    /// Whether its patterns are about `tool` and can mean nothing else, with any effect.
     pub(super) fn is_surely_of(&self, tool: &ToolId, subject: Subject) -> bool {
         let excepted = self.except.as_ref();
         self.tools.means(tool, subject) && !excepted.is_some_and(|except| except.may_mean(tool))

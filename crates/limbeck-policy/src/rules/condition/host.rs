@@ -64,7 +64,7 @@ pub(super) fn pattern(written: &str) -> Option<String> {
     (!host.is_empty()).then_some(host)
 }
 
-/// The text of a host. An IPv6 address that stands for an IPv4 address is that address.
+/// The text of a host. An IPv6 address that maps an IPv4 address is that address.
 fn folded(host: Host) -> String {
     match host {
         Host::Ipv6(address) => match address.to_ipv4_mapped() {

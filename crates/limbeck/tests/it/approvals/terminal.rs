@@ -219,7 +219,7 @@ fn a_person_is_asked_on_the_terminal_also_where_standard_error_is_a_file() {
 #[test]
 fn what_is_not_shown_whole_is_not_allowed_on_a_terminal() {
     let mail = Mail::with(ASK);
-    // A question of many pages: whoever stops reading has not seen what is sent.
+    // A question of many pages: a person who stops reading has not seen what is sent.
     let program = "const o: any = { to: 'x' }; for (let i = 0; i < 400; i++) o['n' + i] = i;
         return (await tools.mail.send(o)).sent";
     mail.world.file("program.ts", program);

@@ -5,7 +5,7 @@
 use limbeck_domain::{CompactArguments, ToolId};
 
 use crate::policy::Answer;
-use crate::{Denied, Facts, Question, Ticket, ToolCall, ToolClass};
+use crate::{Denied, Facts, Question, Subject, Ticket, ToolCall, ToolClass};
 
 /// Name in place of a server's.
 pub const MODEL_SERVER: &str = "llm";
@@ -123,7 +123,10 @@ pub fn decide_model_or_ask(
     facts.scope.allows(&tool)?;
     let class = ToolClass::READ_METHOD;
     let arguments = request.arguments.as_str();
-    match facts.policy.answer(&tool, class, arguments, facts.who) {
+    match facts
+        .policy
+        .answer(&tool, class, arguments, facts.who, Subject::Tool)
+    {
         Answer::Allow => Ok(DecidedModel::Permit(ModelPermit { request })),
         Answer::Ask(asked) => {
             let call = ToolCall {

@@ -259,7 +259,7 @@ pub fn ask_over_budget(
 ) -> Box<Question> {
     let (call, class) = (permit.call().clone(), permit.class());
     let rules = &facts.policy.rules;
-    let rules_text = rules.text_about(&call.tool, class.class, facts.who);
+    let rules_text = rules.text_about(&call.tool, class.class, facts.who, Subject::Tool);
     Box::new(Question {
         call,
         class,

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use limbeck_domain::{EffectClass, ToolId};
 use serde_json::{Map, Value, json};
 
-use crate::Scope;
 use crate::memory::Shape;
 use crate::rules::{
     ArgumentPath, CallFacts, Condition, DecidedBy, Effect, Layer, Preset, Rule, RuleSet,
 };
+use crate::{Scope, Subject};
 
 /// Equal approvals of which a rule is made.
 pub const APPROVALS_MIN: usize = 3;
@@ -109,6 +109,7 @@ impl Suggestion {
             class_by_operator: true,
             arguments: &arguments,
             who: &[call.who.as_str()],
+            subject: Subject::Tool,
         };
         rules.is_ok_and(|rules| {
             let decision = rules.decide(&facts);

@@ -8,6 +8,8 @@
 //! Start reading at [`surface::Surface`].
 
 #![forbid(unsafe_code)]
+// The futures of a served connection are nested deeper than the usual 128 types.
+#![recursion_limit = "256"]
 
 mod answer_place;
 mod answer_room;

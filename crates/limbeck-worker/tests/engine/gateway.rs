@@ -325,7 +325,11 @@ fn answer(call: &HostCall, run: &Run) -> CallResult {
         HostOp::Search => Ok(run.found.clone()),
         HostOp::Describe => Ok(run.described.clone()),
         HostOp::Servers => Ok("[]".to_owned()),
-        HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => Ok("null".to_owned()),
+        HostOp::StoreGet
+        | HostOp::StoreSet
+        | HostOp::Emit
+        | HostOp::Skill
+        | HostOp::Workspace => Ok("null".to_owned()),
         HostOp::Artifact => artifact(&call.body),
         HostOp::Llm => model(&call.body),
     };

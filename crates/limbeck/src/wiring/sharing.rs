@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use limbeck_gateway::PinLock;
 use limbeck_server::sharing::Meeting;
 use limbeck_server::surface::CompatOptions;
 use limbeck_setup::{
@@ -20,6 +21,7 @@ use limbeck_setup::{
 use sha2::{Digest, Sha256};
 
 use super::configuration::discovery;
+use super::pin_lock::read_pin_lock;
 use super::reload::ConfigurationFiles;
 use super::state::{state_file, trust_file};
 use crate::cli::GlobalOptions;
@@ -121,8 +123,10 @@ impl ReadForIdentity {
             ..invocation.world.clone()
         };
         let elsewhere = load(&elsewhere, &global, &records);
+        let has_lock = !read_pin_lock(invocation).is_ok_and(|lock| lock == PinLock::default());
         Some(Self {
-            is_of_directory: elsewhere.is_none_or(|other| !is_same(&configuration, &other)),
+            is_of_directory: has_lock
+                || elsewhere.is_none_or(|other| !is_same(&configuration, &other)),
             asked: asked.names(),
             configuration,
         })
@@ -164,6 +168,10 @@ fn text_of(settings: &Settings) -> String {
         observe,
         embeddings,
         notify,
+        llm,
+        redaction,
+        audit,
+        retention,
         share: _,
         policy: _,
     } = settings;
@@ -185,9 +193,14 @@ fn text_of(settings: &Settings) -> String {
         .map(|setting| (&setting.value, &setting.value.url, &setting.value.key));
     let webhook = notify.webhook.as_ref();
     let webhook = webhook.map(|entry| (entry, &entry.url, &entry.secret));
+    let llm = llm.as_ref().map(|setting| {
+        let provider = setting.value.provider.as_ref();
+        let provider = provider.map(|provider| (&provider.url, &provider.key));
+        (&setting.value, provider)
+    });
+    let people = (notify.desktop, webhook, &notify.escalate);
     format!(
-        "{limits:?}{sandbox:?}{embeddings:?}{}{webhook:?}",
-        notify.desktop
+        "{limits:?}{sandbox:?}{embeddings:?}{people:?}{llm:?}{redaction:?}{audit:?}{retention:?}"
     )
 }
 
@@ -252,6 +265,13 @@ fn variables<'w>(world: &'w World, read: &ReadForIdentity) -> Vec<(String, Optio
     names.insert(world.system.home_variable().to_owned());
     names.insert(TRUST_EVERYTHING.to_owned());
     names.insert("LIMBECK_LOG".to_owned());
+    // Those of models are read at the start, and not with the configuration.
+    let is_of_models = |name: &&String| {
+        name.starts_with("CODE_EXECUTOR_")
+            || name.ends_with("_API_KEY")
+            || name.ends_with("_BASE_URL")
+    };
+    names.extend(world.variables.keys().filter(is_of_models).cloned());
     if read.configuration.settings.notify.desktop {
         names.extend(OF_DESKTOP.iter().map(|name| (*name).to_owned()));
     }

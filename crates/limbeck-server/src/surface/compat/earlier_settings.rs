@@ -165,6 +165,8 @@ impl RateCounts {
 
 #[cfg(test)]
 mod tests {
+    use limbeck_gateway::ModelsRequest;
+
     use super::*;
 
     fn program(patterns: Option<&[&str]>) -> AliasProgram {
@@ -176,6 +178,7 @@ mod tests {
                 Scope::parse(patterns.iter().copied()).unwrap()
             }),
             servers: Vec::new(),
+            models: ModelsRequest::default(),
         }
     }
 

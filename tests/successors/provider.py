@@ -1,4 +1,4 @@
-"""A provider of models on this machine, with the formats of Anthropic, Gemini and OpenAI, told apart by their paths."""
+"""A provider of models on this machine, with the formats of Anthropic, Gemini and OpenAI, distinguished by their paths."""
 
 import json
 import threading

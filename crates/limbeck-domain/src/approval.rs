@@ -217,8 +217,8 @@ pub struct ApprovalTerms {
     /// Arguments that a person may change; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edit: Vec<String>,
-    /// Who may read the values of the arguments, as `user:NAME` and `group:NAME`: a person of every list; without lists whoever
-    /// may see the question.
+    /// Who may read the values of the arguments, as `user:NAME` and `group:NAME`: a person of every list; without lists every
+    /// person who may see the question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub view_arguments: Vec<Vec<String>>,
     /// Calls for which a person may let the answer count too; absent where it counts for this one alone.
@@ -296,7 +296,7 @@ pub struct PendingApproval {
     /// Reason that the rule gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The arguments of the call, where they are short: what is asked can be told by them. Numbers may lose digits here; the
+    /// The arguments of the call, where they are short: they say what is asked. Numbers may lose digits here; the
     /// question itself has the exact bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,

@@ -49,7 +49,7 @@ pub use remember::covered;
 
 /// How often the file is looked at for what other processes decide, while a person waits.
 const POLLED: Duration = Duration::from_millis(25);
-/// Pending questions that are looked at for those that nobody answers, from the oldest on.
+/// Pending questions that are looked at for those that no person answers, from the oldest on.
 const ESCALATED_MAX: u32 = 1_000;
 /// How often questions are looked for whose time has passed while no person waits for them.
 const EXPIRED_LOOKED_FOR: Duration = Duration::from_secs(60);
@@ -126,7 +126,7 @@ impl Approvals {
         self.notices.set(notifiers, escalation);
     }
 
-    /// Reports questions that nobody has answered in time, where the configuration says to whom.
+    /// Reports questions that no person has answered in time, where the configuration says to whom.
     pub(crate) async fn escalate(&self) {
         if !self.notices.escalates() {
             return;

@@ -195,7 +195,7 @@ impl DirectCalls {
     /// # Errors
     ///
     /// [`CallError`] for every reason a call inside a program fails, except `isError`; also where the call has to be approved,
-    /// because nobody is asked here.
+    /// because no person is asked here.
     pub(crate) async fn call_for_user(
         &self,
         server: &str,

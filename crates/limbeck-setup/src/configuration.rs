@@ -264,7 +264,7 @@ pub struct NotifySettings {
     pub desktop: bool,
     /// Webhook that gets it.
     pub webhook: Option<WebhookEntry>,
-    /// To whom a question is reported that nobody has answered.
+    /// To whom a question is reported that no person has answered.
     pub escalate: Option<EscalationEntry>,
 }
 

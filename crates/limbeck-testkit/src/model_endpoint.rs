@@ -1,4 +1,4 @@
-//! Fake provider of language models on a real socket, with the formats of Anthropic, Google Gemini and OpenAI, told apart by their paths.
+//! Fake provider of language models on a real socket, with the formats of Anthropic, Google Gemini and OpenAI, distinguished by their paths.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

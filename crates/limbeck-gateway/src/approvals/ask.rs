@@ -24,7 +24,7 @@ pub(super) const REASON_BYTES_MAX: usize = 1_000;
 pub(super) const HINT_DENIED: &str =
     "a person said no: do not try it again in another way; tell the user what you wanted to do";
 const HINT_DENIED_BY_MODEL: &str =
-    "no person was heard: tell the user that you denied the call yourself, and why";
+    "no person decided: tell the user that you denied the call yourself, and why";
 
 /// Why a call is asked about that the preset allows.
 const REPEATED: &str = "the program makes the same call once more";

@@ -28,7 +28,7 @@ const NAME_BYTES_MAX: usize = 120;
 /// That a question waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// `approval_waits`, or `approval_escalates` where nobody has answered for the time of [`Escalation`].
+    /// `approval_waits`, or `approval_escalates` where no person has answered for the time of [`Escalation`].
     pub event: &'static str,
     /// The question.
     pub approval_id: String,
@@ -46,7 +46,7 @@ pub struct Notice {
     pub expires_at: Option<String>,
 }
 
-/// To whom a question is reported that nobody has answered. It gives them no right: that is `approvers` of the rule.
+/// To whom a question is reported that no person has answered. It gives them no right: that is `approvers` of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Escalation {
     /// Time after the question.
@@ -95,12 +95,12 @@ impl Notices {
         }
     }
 
-    /// Whether questions that nobody answers are reported to others.
+    /// Whether questions that no person answers are reported to others.
     pub(super) fn escalates(&self) -> bool {
         self.escalation.get().is_some()
     }
 
-    /// Reports those of `pending`, the pending questions from the oldest on, that nobody has answered in time: each once in
+    /// Reports those of `pending`, the pending questions from the oldest on, that no person has answered in time: each once in
     /// this process.
     pub(super) fn escalate(&self, pending: &[Approval], now_us: u64) {
         for notice in self.due_escalations(pending, now_us) {

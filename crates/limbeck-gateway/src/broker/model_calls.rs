@@ -78,7 +78,7 @@ struct AdmittedQuestion {
 /// Why a question has no answer.
 struct Unanswered {
     error: CallError,
-    /// Whether nobody got it.
+    /// Whether neither client nor provider got it.
     not_sent: bool,
 }
 
@@ -241,7 +241,7 @@ impl Broker {
         Err(refused(CallError::new(CallCode::Denied, message)))
     }
 
-    /// Refuses a question where the run may ask none, or nobody is there to answer.
+    /// Refuses a question where the run may ask none, or there is neither client nor provider to answer.
     fn may_ask(&self, request: &ModelRequest) -> Result<(), CallError> {
         let label = label(request.action);
         let off = |why: &str, hint: &str| {

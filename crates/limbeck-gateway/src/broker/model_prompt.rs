@@ -146,7 +146,7 @@ impl Prompt {
             match message.role.as_str() {
                 "user" => messages.push((Speaker::User, text)),
                 "assistant" => messages.push((Speaker::Assistant, text)),
-                // Wherever it stands, it is checked like a system prompt and put like one.
+                // In each place it is checked like a system prompt and put like one.
                 "system" => system = Some(joined(system, &text)),
                 other => {
                     let other = clean_line(other, SHOWN_BYTES_MAX);

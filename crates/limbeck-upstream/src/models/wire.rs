@@ -223,7 +223,7 @@ mod tests {
         for base in ["http://h:1", "http://h:1/v1"] {
             assert_eq!(url(WireFormat::Anthropic, base), "http://h:1/v1/messages");
         }
-        // A name of a model is one segment, whatever is in it.
+        // A name of a model is one segment, with any character in it.
         assert_eq!(
             url(WireFormat::Gemini, "http://h:1"),
             "http://h:1/v1beta/models/m%2F..%2Fx:streamGenerateContent?alt=sse"

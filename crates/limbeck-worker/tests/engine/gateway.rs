@@ -325,11 +325,9 @@ fn answer(call: &HostCall, run: &Run) -> CallResult {
         HostOp::Search => Ok(run.found.clone()),
         HostOp::Describe => Ok(run.described.clone()),
         HostOp::Servers => Ok("[]".to_owned()),
-        HostOp::StoreGet
-        | HostOp::StoreSet
-        | HostOp::Emit
-        | HostOp::Skill
-        | HostOp::Workspace => Ok("null".to_owned()),
+        HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit | HostOp::Skill | HostOp::Workspace => {
+            Ok("null".to_owned())
+        }
         HostOp::Artifact => artifact(&call.body),
         HostOp::Llm => model(&call.body),
     };

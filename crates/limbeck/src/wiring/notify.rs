@@ -47,7 +47,7 @@ pub(crate) fn notifiers(
     }
 }
 
-/// To whom questions are reported that nobody answers.
+/// To whom questions are reported that no person answers.
 pub(crate) fn escalation(settings: &Settings) -> Option<Escalation> {
     let entry = settings.notify.escalate.as_ref()?;
     Some(Escalation {

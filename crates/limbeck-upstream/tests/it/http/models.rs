@@ -134,8 +134,8 @@ async fn refusal(
     let peer = FakeServer::start(answer).await;
     let provider = provider(ProviderKind::OpenAiCompatible, &peer.origin());
     let error = provider.ask(&permit(), &prompt()).await.unwrap_err();
-    let told = format!("{error} {error:?} {:?}", error.to_call_error());
-    assert!(!told.contains("s3cret"), "{told}");
+    let shown = format!("{error} {error:?} {:?}", error.to_call_error());
+    assert!(!shown.contains("s3cret"), "{shown}");
     assert!(!error.hint().is_empty());
     error
 }

@@ -351,7 +351,7 @@ async fn rules_and_scopes_are_about_models_too() {
     let gateway = gateway_with(&endpoint, policy).await;
     let program = "const said = []; for (const ask of [() => llm.ask('a'), () => llm.think([{ role: 'user', content: 'b' }])]) { try { said.push(await ask()) } catch (error) { said.push(error.code) } } return said";
     let envelope = run(&gateway, request(program)).await;
-    // Nobody is asked about a question to a model, unless a rule says so.
+    // No person is asked about a question to a model, unless a rule says so.
     assert_eq!(value_of(&envelope), json!(["A", "denied"]));
     let narrow = |pattern: &str| ExecuteRequest {
         scope: Scope::parse([pattern]).unwrap(),

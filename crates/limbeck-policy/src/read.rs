@@ -161,7 +161,7 @@ fn answer(tool: &ToolId, request: &ReadRequest, facts: &Facts<'_>) -> Answer {
         let Facts { policy, who, .. } = facts;
         policy.answer(tool, class, &request.params, who, Subject::Read)
     };
-    let names = completed(request).into_iter();
+    let names = completed(request).iter();
     names.fold(by_name(tool), |so_far, name| {
         let of_reference = by_name(&ToolId::new(request.server.clone(), *name));
         match (so_far, of_reference) {

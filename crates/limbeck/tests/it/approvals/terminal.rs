@@ -207,10 +207,14 @@ fn a_person_is_asked_on_the_terminal_also_where_standard_error_is_a_file() {
     for line in [&run, &call] {
         let steps = [("allow?", "n\n"), ("reason", "\n")];
         let (_, shown) = command_on_terminal(&mail.world, &["/bin/sh", "-c", line], &steps);
-        assert!(shown.contains("Allow mail.send"), "{line}: {shown}");
+        assert!(shown.contains("allow?"), "{line}: {shown}");
         assert_eq!(mail.calls(), [] as [Value; 0], "{line}: {shown}");
     }
-    // The control: the answer that is typed there counts.
+    // The control: the answer that is typed there counts. What was denied stays so for a while, so it is another call.
+    mail.world.file(
+        "program.ts",
+        "return (await tools.mail.send({ to: 'ben@example.org' })).sent",
+    );
     let command = ["/bin/sh", "-c", &run];
     let (code, shown) = command_on_terminal(&mail.world, &command, &[("allow?", "y\n")]);
     assert_eq!((code, mail.calls().len()), (0, 1), "{shown}");
@@ -242,6 +246,7 @@ fn what_is_not_shown_whole_is_not_allowed_on_a_terminal() {
         &[
             ("page 1 of", "q\n"),
             ("not all of it was shown. ", "y\n"),
+            ("so it cannot be allowed here", ""),
             ("Enter: decide later", "\n"),
         ],
     );

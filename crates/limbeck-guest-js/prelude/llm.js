@@ -11,10 +11,8 @@ let llmTerms;
 let llmLeft;
 
 const noteLeft = (left) => {
-  if (!isObject(left)) return;
-  llmLeft = llmLeft === undefined ? left : {
-    __proto__: null, rounds: min(llmLeft.rounds, left.rounds), tokens: min(llmLeft.tokens, left.tokens),
-  };
+  // Answers come in the order in which they were counted; what a question reserved and did not use comes back.
+  if (isObject(left)) llmLeft = left;
 };
 
 /** The options under their own names. One that is not known has no effect, and a warning says so. */

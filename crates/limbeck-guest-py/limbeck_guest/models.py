@@ -41,8 +41,8 @@ def left() -> Record:
 
 def _note_left(now: Any) -> None:
     if isinstance(now, dict):
-        before = _state.left
-        _state.left = now if before is None else {name: min(before[name], now[name]) for name in ("rounds", "tokens")}
+        # Answers come in the order in which they were counted; what a question reserved and did not use comes back.
+        _state.left = now
 
 
 def _encoded(value: Any, label: str) -> str:

@@ -253,17 +253,17 @@ mod tests {
         };
         assert_eq!(
             pending_line(&pending),
-            "  ap_1 mail.send (write), line 3, rule mail-outside: mail leaves the company; expires 2026-11-24T08:00:00.000000Z"
+            "  ap_1 mail.\"send\" (write), line 3, rule mail-outside: mail leaves the company; expires 2026-11-24T08:00:00.000000Z"
         );
         (pending.line, pending.rule, pending.reason) = (None, None, None);
         assert_eq!(
             pending_line(&pending),
-            "  ap_1 mail.send (write); expires 2026-11-24T08:00:00.000000Z"
+            "  ap_1 mail.\"send\" (write); expires 2026-11-24T08:00:00.000000Z"
         );
         (pending.line, pending.plan_lines) = (Some(3), Some(2));
         assert_eq!(
             pending_line(&pending),
-            "  ap_1 plan of 2 lines, first mail.send, line 3; expires 2026-11-24T08:00:00.000000Z"
+            "  ap_1 plan of 2 lines, first mail.\"send\", line 3; expires 2026-11-24T08:00:00.000000Z"
         );
     }
 

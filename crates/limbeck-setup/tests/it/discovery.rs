@@ -511,7 +511,7 @@ fn the_hint_of_a_wrong_setting_is_of_its_section_and_not_of_a_server() {
         ("[policy]\nallow = []\n", "[limits], [sandbox]"),
         (
             "[sever.a]\ncommand = 'x'\n",
-            "[servers.NAME], [policy], [[budget]], [notify], [limits]",
+            "[servers.NAME], [policy], [[budget]], [llm], [notify], [limits]",
         ),
         ("[limits]\nwall_ms = 'long'\n", "[limits] wall_ms = 60000"),
         ("[sandbox]\ntier = 'strict'\n", "[sandbox] minimum_tier"),

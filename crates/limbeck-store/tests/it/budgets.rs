@@ -141,8 +141,11 @@ async fn an_approval_is_not_spent_by_a_call_that_a_budget_refuses() {
     let (again, _) = spend(vec![day(9, DAY_US)]).await.unwrap();
     assert!(matches!(again, Spent::NotApproved(_)));
     assert_eq!(used(&store).await, [("calls".to_owned(), 1)]);
-    let approvals = store.approvals(ApprovalFilter::default()).await.unwrap();
-    assert_eq!(approvals.len(), 1);
+    let all = ApprovalFilter {
+        limit: 10,
+        ..ApprovalFilter::default()
+    };
+    assert_eq!(store.approvals(all).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -181,7 +181,8 @@ async fn an_older_format_is_migrated_and_keeps_its_executions() {
              DROP TRIGGER audit_start; DROP TRIGGER audit_status; DROP TRIGGER audit_entry;
              DROP TABLE audit_note; DROP TABLE audit; DROP TABLE audit_principal;
              DROP TABLE audit_removed;
-             DROP TABLE approval; DROP TABLE approval_change; DROP TABLE remembered; DROP TABLE denied; DROP TABLE skill;
+             DROP TABLE approval; DROP TABLE approval_change; DROP TABLE remembered; DROP TABLE denied; DROP TABLE skill; DROP TABLE audit_detail;
+             DROP TRIGGER budget_run_ended; DROP TRIGGER budget_run_removed; DROP TABLE budget_use;
              DROP INDEX execution_paused; DROP INDEX execution_expiry; DROP INDEX execution_wake;
              ALTER TABLE execution DROP COLUMN wakes; DROP TABLE sealing_key; DROP TABLE used_state;
              ALTER TABLE execution DROP COLUMN epoch; ALTER TABLE execution DROP COLUMN wake_us;

@@ -252,6 +252,7 @@ fn explain_says_how_a_person_is_asked() {
     let expected = json!({
         "unit": "call", "preset": null, "approvers": [["group:leads"]], "quorum": 2, "not_requester": false,
         "channels": ["browser"], "expires_s": 90, "on_expiry": "cancel", "remember": "none", "edit": [],
+        "view_arguments": [],
     });
     assert_eq!(asked["ask"], expected);
     // The control: a call that is not asked about.

@@ -226,8 +226,9 @@ fn stat(pid: u32, field: usize) -> Option<String> {
 #[test]
 fn two_gateways_share_one_state_directory() {
     let world = World::empty();
-    let mut first = Client::connect(&world, &["serve"]);
-    let mut second = Client::connect(&world, &["serve"]);
+    let alone = ["serve", "--no-share"];
+    let mut first = Client::connect(&world, &alone);
+    let mut second = Client::connect(&world, &alone);
     first.execute(2, "await store.set('k', 7)");
     let read = second.execute(2, "return await store.get('k')");
     assert_eq!(read["value"], 7);

@@ -48,7 +48,8 @@ fn what_a_program_did_before_a_pause_is_warned_of_at_its_end() {
     let program = "const name = 'nope';
 try { await tools.mail[name]({}) } catch {}
 const listed: any = await tools.mail.list({});
-for (const n of [1, 2]) { try { await tools.mail.send({ n, note: `note ${listed.remark}` }) } catch {} }
+const note = `note ${listed.remark}`;
+for (const n of [1, 2]) { try { await tools.mail.send({ n, note }) } catch {} }
 return 'all sent'";
     let id = id_of(&mail.paused(program));
     mail.resume(&id, ["--deny"]).ends_with(3);

@@ -120,7 +120,7 @@ async fn programs_of_both_languages_are_answered_and_replayed_without_the_provid
             "return [await llm.ask('hi', { systemPrompt: 'Be terse', maxTokens: 50 }), await llm.think([{ role: 'user', content: 'du' }]), budget.llm.rounds]",
         ),
         python_request(
-            "return [await llm.ask('hi', 'Be terse', 50), llm.think([{'role': 'user', 'content': 'du'}]), budget.llm.rounds]",
+            "return [await llm.ask('hi', 'Be terse', 50), await llm.think([{'role': 'user', 'content': 'du'}]), budget.llm.rounds]",
         ),
     ] {
         let before = endpoint.requests().len();

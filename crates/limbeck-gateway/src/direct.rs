@@ -26,11 +26,11 @@ use serde_json::value::RawValue;
 
 use crate::admission::Admission;
 use crate::approvals::OnAsk;
+use crate::audit_records::record;
 use crate::broker::{Broker, BrokerContext, CallReport, InvokeError, Journal, is_withdrawn};
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::{Shown, mint_id};
-use crate::gateway::record;
 use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
 use attempt::write_end;

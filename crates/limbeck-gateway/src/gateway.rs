@@ -3,6 +3,7 @@
 mod paused;
 mod people;
 mod pinned;
+mod skills;
 
 pub use people::NoRule;
 
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
+use crate::audit_records;
 use crate::broker::{BrokerContext, CallReport};
 use crate::budgets::{BudgetLeft, RateQueues, left_of};
 use crate::clock::now_us;
@@ -376,7 +378,7 @@ impl Gateway {
 
     /// Writes what belongs to no execution to the audit trail, without waiting for it.
     pub fn record(&self, event: AuditEvent) {
-        record(self.store().clone(), event);
+        audit_records::record(self.store().clone(), event);
     }
 
     /// The type of a recorded result of the tool that `target` names. Nothing is stored.
@@ -633,16 +635,4 @@ fn approvals_of(store: &Store) -> Arc<Approvals> {
     let approvals = Arc::new(Approvals::new(store.clone()));
     approvals.keep_time();
     approvals
-}
-
-/// Queues a record for the audit trail. One that cannot be stored is a line of the log.
-pub(crate) fn record(store: Store, event: AuditEvent) {
-    tokio::spawn(async move {
-        if let Err(error) = store.record(event).await {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "a record of the audit trail was not stored"
-            );
-        }
-    });
 }

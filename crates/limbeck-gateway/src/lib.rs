@@ -29,6 +29,7 @@ pub mod approval_groups;
 pub mod approval_view;
 mod approvals;
 pub mod artifacts;
+mod audit_records;
 mod broker;
 mod budgets;
 pub mod clock;

@@ -28,14 +28,12 @@ pub(crate) use signature::{of_function, typed_arguments};
 
 use crate::clock::now_us;
 use crate::executor::{erased_script, inner_calls};
-use crate::gateway::Gateway;
 use crate::policy_in_force::PolicyVersion;
-use crate::search::QUERIES_MAX;
 
 /// Skills that one query finds, at most: they are listed before the tools.
 const FOUND_MAX: usize = 3;
 /// Skills that one request finds, at most.
-const FOUND_IN_ALL_MAX: usize = 6;
+pub(crate) const FOUND_IN_ALL_MAX: usize = 6;
 /// Server under which skills are ranked and shown.
 pub const SKILLS_SERVER: &str = "skills";
 
@@ -323,65 +321,6 @@ pub(crate) fn saved(skill: &Skill, saved: SavedSkill, is_proposed: bool) -> Opti
             .map(|tool| format!("{}.{}", tool.server, tool.tool))
             .collect(),
     })
-}
-
-impl Gateway {
-    /// Skills of this handle's principal that match one of the queries. A search does without those that cannot be read.
-    pub(crate) async fn skills_found(&self, queries: &[String]) -> Vec<SkillHit> {
-        let skills = match self.store().skills(Some(self.principal())).await {
-            Ok(skills) if skills.is_empty() => return Vec::new(),
-            Ok(skills) => skills,
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "skills cannot be read"
-                );
-                return Vec::new();
-            }
-        };
-        let queries: Vec<String> = queries.iter().take(QUERIES_MAX).cloned().collect();
-        let found = self.compute(move || {
-            let mut hits: Vec<SkillHit> = Vec::new();
-            for hit in queries.iter().flat_map(|query| found(&skills, query)) {
-                if hits.len() < FOUND_IN_ALL_MAX && !hits.contains(&hit) {
-                    hits.push(hit);
-                }
-            }
-            hits
-        });
-        found.await.unwrap_or_default()
-    }
-
-    /// Skills of one principal or of all, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn skills(&self, principal: Option<&str>) -> Result<Vec<StoredSkill>, StoreError> {
-        self.store().skills(principal).await
-    }
-
-    /// Keeps the program of a recorded execution of `principal` as a skill, by the word of a person.
-    ///
-    /// # Errors
-    ///
-    /// [`SkillError`]
-    pub async fn save_skill(
-        &self,
-        principal: &str,
-        name: &str,
-        execution: &str,
-        description: Option<String>,
-        if_version: Option<u32>,
-    ) -> Result<SkillSaved, SkillError> {
-        if !limbeck_domain::is_skill_name(name) {
-            return Err(SkillError::Name(cut(name, 80).to_owned()));
-        }
-        let catalog = self.catalog();
-        let mut skill = from_execution(self.store(), &catalog, principal, execution, name).await?;
-        skill.description = description.unwrap_or_default();
-        put(self.store(), principal, skill, false, if_version).await
-    }
 }
 
 /// Keeps a skill.

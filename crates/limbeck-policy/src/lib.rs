@@ -18,6 +18,7 @@ mod in_doubt;
 mod index;
 mod memory;
 mod model;
+mod model_action;
 mod outlook;
 mod pattern;
 pub mod pins;
@@ -32,10 +33,8 @@ use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
 pub use grant::{GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanLine};
 pub use in_doubt::{DoubtRule, DoubtRuleError, DoubtRules, KeyPlace, Verify};
-pub use model::{
-    DecidedModel, MODEL_SERVER, ModelAction, ModelPermit, ModelQuestion, ModelRequest,
-    decide_model_or_ask,
-};
+pub use model::{DecidedModel, ModelPermit, ModelQuestion, ModelRequest, decide_model_or_ask};
+pub use model_action::{MODEL_SERVER, ModelAction};
 pub use outlook::PolicyNote;
 pub use pattern::Subject;
 pub use policy::{

@@ -8,11 +8,13 @@
 //!
 //! A question is sent only with a [`ModelPermit`]. Start reading at [`ModelProvider::ask`], then [`wire`] for the formats.
 
+mod addresses;
 mod answer;
 mod anthropic;
 mod error;
 mod gemini;
 mod openai;
+mod partial_answer;
 mod wire;
 
 use std::fmt;
@@ -246,7 +248,7 @@ impl ModelProvider {
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.and_then(|it| it.to_str().ok());
         let mut reader = AnswerReader::new(format, content_type);
-        let problem = |problem: answer::AnswerProblem| {
+        let problem = |problem: partial_answer::AnswerProblem| {
             problem.into_error(spec.origin(), |said| self.shown(&key.redactor, said))
         };
         while !reader.has_ended() {

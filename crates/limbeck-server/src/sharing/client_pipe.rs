@@ -176,7 +176,7 @@ async fn upward(
         };
         match input {
             Some(Input::Line(line)) => {
-                let passed = session.borrow_mut().from_client(&line);
+                let passed = session.borrow_mut().see_of_client(&line);
                 let FromClient::Forward(passed, key) = passed else {
                     continue;
                 };
@@ -212,7 +212,7 @@ async fn downward(
             Some(News::Ending) => leaving.begin(),
             Some(begun) => session.borrow_mut().begun(&begun),
             None => {
-                let passed: Option<Cow<'_, [u8]>> = session.borrow_mut().from_gateway(&line);
+                let passed: Option<Cow<'_, [u8]>> = session.borrow_mut().see_of_gateway(&line);
                 if let Some(passed) = passed
                     && output.line(&passed).await.is_err()
                 {

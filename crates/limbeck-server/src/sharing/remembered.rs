@@ -151,7 +151,7 @@ impl Remembered {
     }
 
     /// Notes a line of the client.
-    pub(super) fn from_client<'l>(&mut self, line: &'l [u8]) -> FromClient<'l> {
+    pub(super) fn see_of_client<'l>(&mut self, line: &'l [u8]) -> FromClient<'l> {
         let forward = |key| FromClient::Forward(Cow::Borrowed(line), key);
         let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else {
             // The gateway says what is wrong with it.
@@ -254,7 +254,7 @@ impl Remembered {
     }
 
     /// Notes a line of the gateway, and returns what the client gets of it; `None` when that is nothing.
-    pub(super) fn from_gateway<'l>(&mut self, line: &'l [u8]) -> Option<Cow<'l, [u8]>> {
+    pub(super) fn see_of_gateway<'l>(&mut self, line: &'l [u8]) -> Option<Cow<'l, [u8]>> {
         let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else {
             return Some(Cow::Borrowed(line));
         };
@@ -451,7 +451,7 @@ fn with_cancelled(line: &[u8], params: &RawValue, id: &Value) -> Option<Vec<u8>>
     let id = to_raw_value(id).ok()?;
     let params = with_member(params.get().as_bytes(), "requestId", &id)?;
     let params = RawValue::from_string(String::from_utf8(params).ok()?.trim_end().to_owned());
-    with_member(line, "params", &*params.ok()?)
+    with_member(line, "params", &params.ok()?)
 }
 
 /// An object on a line with another value of one member; the other values stay as they are written.
@@ -476,7 +476,7 @@ mod tests {
     /// A client's message that is forwarded and arrives.
     fn send(session: &mut Remembered, message: &Value) {
         let line = line(message);
-        let FromClient::Forward(forwarded, key) = session.from_client(&line) else {
+        let FromClient::Forward(forwarded, key) = session.see_of_client(&line) else {
             panic!("{message} was dropped");
         };
         assert_eq!(forwarded, line);
@@ -508,7 +508,7 @@ mod tests {
             &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
         );
         let answer = line(&json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
-        assert_eq!(session.from_gateway(&answer).as_deref(), Some(&*answer));
+        assert_eq!(session.see_of_gateway(&answer).as_deref(), Some(&*answer));
         send(
             &mut session,
             &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -521,7 +521,7 @@ mod tests {
         let mut session = with_handshake();
         let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}});
         send(&mut session, &level);
-        session.from_gateway(&line(&json!({"jsonrpc": "2.0", "id": 1, "result": {}})));
+        session.see_of_gateway(&line(&json!({"jsonrpc": "2.0", "id": 1, "result": {}})));
         assert!(session.is_idle());
         let lost = session.lost();
         assert!(lost.failed.is_empty() && lost.cancelled.is_empty());
@@ -538,7 +538,7 @@ mod tests {
         assert_eq!(replayed[0]["params"]["clientInfo"]["name"], "c");
         for message in [&replayed[0], &replayed[2]] {
             let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": {}});
-            assert_eq!(session.from_gateway(&line(&answer)), None);
+            assert_eq!(session.see_of_gateway(&line(&answer)), None);
         }
     }
 
@@ -557,7 +557,7 @@ mod tests {
             &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}),
         );
         // It was not sent, because the gateway was gone.
-        let _ = session.from_client(&line(&call(5, "execute")));
+        let _ = session.see_of_client(&line(&call(5, "execute")));
         session.begun(&News::Begun {
             request: RequestId::Number(2),
             execution: "ex_1".to_owned(),
@@ -601,28 +601,28 @@ mod tests {
         let mut session = with_handshake();
         let ask = json!({"jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": {}});
         let asked = line(&ask);
-        assert_eq!(session.from_gateway(&asked).as_deref(), Some(&*asked));
+        assert_eq!(session.see_of_gateway(&asked).as_deref(), Some(&*asked));
         let lost = session.lost();
         assert_eq!(lost.cancelled[0]["params"]["requestId"], 0);
         // The next gateway counts from the beginning as well.
-        let shown = session.from_gateway(&asked).unwrap().into_owned();
+        let shown = session.see_of_gateway(&asked).unwrap().into_owned();
         let shown: Value = serde_json::from_slice(&shown).unwrap();
         assert_eq!(shown["id"], "limbeck-1-0");
         assert_eq!(shown["method"], "elicitation/create");
         let answer = |id: Value| line(&json!({"jsonrpc": "2.0", "id": id, "result": {"n": 1}}));
-        assert_eq!(session.from_client(&answer(json!(0))), FromClient::Drop);
+        assert_eq!(session.see_of_client(&answer(json!(0))), FromClient::Drop);
         let answered = answer(json!("limbeck-1-0"));
-        let FromClient::Forward(forwarded, None) = session.from_client(&answered) else {
+        let FromClient::Forward(forwarded, None) = session.see_of_client(&answered) else {
             panic!("it was dropped");
         };
         let forwarded: Value = serde_json::from_slice(&forwarded).unwrap();
         assert_eq!(forwarded["id"], 0);
         // And a request that the second one cancels has the id that the client knows.
-        session.from_gateway(&asked);
+        session.see_of_gateway(&asked);
         let cancelled = line(
             &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0, "reason": "r"}}),
         );
-        let shown = session.from_gateway(&cancelled).unwrap().into_owned();
+        let shown = session.see_of_gateway(&cancelled).unwrap().into_owned();
         let shown: Value = serde_json::from_slice(&shown).unwrap();
         assert_eq!(
             shown["params"],

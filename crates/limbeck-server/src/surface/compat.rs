@@ -19,6 +19,7 @@ mod execution_log;
 mod finished_run;
 mod health;
 pub(super) mod options;
+mod predecessor;
 pub(super) mod right_name;
 mod run_alias;
 mod s0_results;

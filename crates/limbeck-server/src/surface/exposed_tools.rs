@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::built_in_tools::BuiltInTool;
 use super::client_names::client_names;
-use super::compat::alias;
-use super::compat::options::CompatOptions;
+
+use super::compat::options::{CompatOptions, listed};
 use super::instructions::instructions;
 
 /// Names that no tool of a server is listed by.
@@ -44,7 +44,7 @@ impl ExposedTools {
             .iter()
             .flat_map(|server| server.tools.tools().iter().map(|tool| tool.id().clone()))
             .collect();
-        let compat = alias::listed(options);
+        let compat = listed(options);
         let compat = compat.iter().map(|tool| &*tool.name);
         let reserved: Vec<&str> = RESERVED.into_iter().chain(compat).collect();
         let mut names = client_names(&ids, &exposed.configured, &reserved).into_iter();
@@ -88,7 +88,7 @@ impl ExposedTools {
             }
         });
         let built_in = built_in.map(|tool| tool.definition(time));
-        let compat = alias::listed(options).into_iter();
+        let compat = listed(options).into_iter();
         compat.chain(built_in).chain(exposed).collect()
     }
 }

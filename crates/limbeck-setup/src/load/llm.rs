@@ -84,7 +84,7 @@ impl Loader<'_> {
                 "rounds" => entry.rounds = u32::try_from(value.number(0, ROUNDS_MAX)?).ok(),
                 "tokens" => entry.tokens = Some(value.number(0, TOKENS_MAX)?),
                 "timeout_ms" => entry.timeout_ms = Some(value.number(1_000, TIMEOUT_MS_MAX)?),
-                "models" => entry.models = Some(listed(&value, |it| model_name(it))?),
+                "models" => entry.models = Some(listed(&value, model_name)?),
                 "system_prompts" => entry.system_prompts = Some(listed(&value, system_prompt)?),
                 "filter" => entry.filter = Some(value.boolean()?),
                 "allow_http" | "key" | "model" | "provider" | "url" => {}

@@ -46,7 +46,8 @@ async fn of_twenty_calls_at_once_exactly_as_many_are_written_as_the_budget_has()
     let other = Store::open(&path).unwrap();
     store.begin(new_execution("ex_1", 1)).await.unwrap();
     other.begin(new_execution("ex_2", 1)).await.unwrap();
-    let calls = (0..20).map(|number| {
+    // Calls are numbered from 1.
+    let calls = (1..=20).map(|number| {
         let (store, execution) = match number % 2 {
             0 => (store.clone(), "ex_1"),
             _ => (other.clone(), "ex_2"),

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::answer::{AnswerProblem, PartialAnswer, stop_reason};
-use super::wire::{below, names_version};
+use super::addresses::{below, names_version};
+use super::partial_answer::{AnswerProblem, PartialAnswer, stop_reason};
 use super::{ModelPrompt, Speaker};
 
 pub(super) fn url(base: &Url) -> Url {

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::answer::{AnswerProblem, PartialAnswer, stop_reason};
-use super::wire::{ProviderKind, below};
+use super::addresses::below;
+use super::partial_answer::{AnswerProblem, PartialAnswer, stop_reason};
+use super::wire::ProviderKind;
 use super::{ModelPrompt, Speaker};
 
 pub(super) fn url(base: &Url) -> Url {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::Url;
 
-use super::answer::{AnswerProblem, PartialAnswer};
+use super::partial_answer::{AnswerProblem, PartialAnswer};
 use super::{ModelPrompt, anthropic, gemini, openai};
 
 /// A provider that is known by name.
@@ -173,22 +173,6 @@ impl WireFormat {
             Self::OpenAi => openai::whole(answer, into),
         }
     }
-}
-
-/// `base` with `segments` behind its path.
-pub(super) fn below(base: &Url, segments: &[&str]) -> Url {
-    let mut url = base.clone();
-    if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty().extend(segments);
-    }
-    url
-}
-
-/// Whether the path of `base` ends with a version of the interface, such as `/v1`.
-pub(super) fn names_version(base: &Url, versions: &[&str]) -> bool {
-    let segments = base.path_segments();
-    let last = segments.and_then(|mut it| it.rfind(|segment| !segment.is_empty()));
-    last.is_some_and(|last| versions.contains(&last))
 }
 
 #[cfg(test)]

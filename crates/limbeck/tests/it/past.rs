@@ -192,7 +192,7 @@ fn a_call_of_the_user_is_recorded_before_it_is_sent() {
         .stdout;
     let events =
         ["intent", "outcome"].map(|event| tail.matches(&format!("\"event\":\"{event}\"")).count());
-    assert_eq!(events, [1, 1], "{tail}");
+    assert_eq!(events, [1, 2], "{tail}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use limbeck_domain::Language;
 use rmcp::model::{JsonObject, Tool};
 use serde::Deserialize;
 
-use super::options::{CompatOptions, Predecessor};
+use super::predecessor::Predecessor;
 
 /// Text of the file of each system.
 const FILES: [(Predecessor, &str); 3] = [
@@ -161,9 +161,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     all.map(String::as_str)
 }
 
-/// Definitions of the tools that are listed with these options, in the order of the files.
-pub(in crate::surface) fn listed(options: &CompatOptions) -> Vec<Tool> {
-    let listed = ALIASES.iter().filter(|alias| options.lists(alias.system));
+/// Definitions of the tools of the systems that `is_listed` names, in the order of the files.
+pub(super) fn definitions(is_listed: impl Fn(Predecessor) -> bool) -> Vec<Tool> {
+    let listed = ALIASES.iter().filter(|alias| is_listed(alias.system));
     listed.map(|alias| alias.entry.definition.clone()).collect()
 }
 
@@ -171,6 +171,7 @@ pub(in crate::surface) fn listed(options: &CompatOptions) -> Vec<Tool> {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::options::{CompatOptions, listed};
     use super::*;
 
     fn tokens_of(system: Predecessor) -> usize {

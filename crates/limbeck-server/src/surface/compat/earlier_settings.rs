@@ -10,7 +10,7 @@ use limbeck_policy::Scope;
 use tokio::time::Instant;
 
 use super::alias_arguments::{AliasProgram, ArgumentMistake};
-use super::options::Predecessor;
+use super::predecessor::Predecessor;
 
 /// Clients whose executions are counted. Of more, the one that was idle longest is forgotten.
 const CLIENTS_MAX: usize = 1_000;

@@ -1,63 +1,13 @@
 //! Which surfaces are listed, and what follows from variables that only one of the earlier systems read.
 
-use std::fmt;
-
 use limbeck_domain::ServerName;
+use rmcp::model::Tool;
+
+use super::alias;
 
 pub use super::earlier_settings::{EarlierSettings, Rate, Times};
 pub use super::execution_log::ExecutionLog;
-
-/// An earlier system whose tools can be called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Predecessor {
-    /// `code-executor-mcp` of npm.
-    S0,
-    /// `mcp/code-executor` of royhenengel/claude-customizations.
-    S1,
-    /// `mcp-server-code-execution-mode`.
-    S2,
-}
-
-impl Predecessor {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::S0, Self::S1, Self::S2];
-
-    /// Its name in `--compat`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::S0 => "s0",
-            Self::S1 => "s1",
-            Self::S2 => "s2",
-        }
-    }
-
-    /// The name that its users know.
-    pub const fn product(self) -> &'static str {
-        match self {
-            Self::S0 => "code-executor-mcp",
-            Self::S1 => "code-executor of claude-customizations",
-            Self::S2 => "mcp-server-code-execution-mode",
-        }
-    }
-
-    /// Whether this system read the environment variable `name`, and no other did.
-    fn read_alone(self, name: &str) -> bool {
-        match self {
-            Self::S0 => {
-                name.starts_with("CODE_EXECUTOR_")
-                    || ["DENO_PATH", "PYTHON_SANDBOX_READY", "ALLOWED_PROJECTS"].contains(&name)
-            }
-            Self::S1 => name == "CONNECTED_SERVERS",
-            Self::S2 => name.starts_with("MCP_BRIDGE_"),
-        }
-    }
-}
-
-impl fmt::Display for Predecessor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+pub use super::predecessor::Predecessor;
 
 /// Form of the results of `run_python`, which its users choose by `MCP_BRIDGE_OUTPUT_MODE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,6 +98,11 @@ impl CompatOptions {
     pub fn lists_own(&self) -> bool {
         self.listed.is_empty()
     }
+}
+
+/// Definitions of the tools that are listed with these options, in the order of the files.
+pub(in crate::surface) fn listed(options: &CompatOptions) -> Vec<Tool> {
+    alias::definitions(|system| options.lists(system))
 }
 
 #[cfg(test)]

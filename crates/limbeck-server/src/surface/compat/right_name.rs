@@ -4,7 +4,7 @@ use limbeck_domain::text::clean_line;
 use rmcp::ErrorData;
 
 use super::alias;
-use super::options::CompatOptions;
+use super::options::{CompatOptions, listed};
 use crate::surface::built_in_tools::BuiltInTool;
 
 /// Bytes of a name in an error.
@@ -68,7 +68,7 @@ fn meant_by(name: &str, options: &CompatOptions) -> Option<String> {
 
 /// The tools that are listed, or the two of the gateway.
 fn names_listed(options: &CompatOptions) -> String {
-    let listed = alias::listed(options);
+    let listed = listed(options);
     if listed.is_empty() {
         return "`search` or `execute`".to_owned();
     }

@@ -68,7 +68,7 @@ pub(super) fn metrics(calls: &ModelCalls) -> Value {
         "totalRounds": calls.rounds,
         "totalTokens": calls.tokens,
         "totalDurationMs": calls.took_ms,
-        "averageTokensPerRound": if rounds == 0 { 0 } else { calls.tokens / rounds },
+        "averageTokensPerRound": calls.tokens.checked_div(rounds).unwrap_or(0),
         "quotaRemaining": {"rounds": calls.rounds_left, "tokens": calls.tokens_left},
     })
 }

@@ -169,7 +169,9 @@ fn errors_lies_and_floods_are_no_answers() {
     assert!(reader.read(delta.clone()).is_ok());
     assert_eq!(
         reader.read(delta),
-        Err(AnswerProblem::TooLarge(TEXT_BYTES_MAX))
+        Err(AnswerProblem::TooLarge(
+            super::super::partial_answer::TEXT_BYTES_MAX
+        ))
     );
     let mut reader = AnswerReader::new(WireFormat::OpenAi, events);
     let endless = Bytes::from(vec![b'x'; EVENT_BYTES_MAX + 1]);

@@ -125,8 +125,8 @@ pub(super) async fn about(
         let is_of = |one: &&BudgetLeft| one.budget.id == budget.id && one.execution.is_none();
         let mut used = all.iter().filter(is_of);
         let same = used.clone().filter(|one| {
-            let shown = Value::Object(one.subject.clone());
-            shown.to_string() == subject
+            let shown = Value::Object(one.subject.clone()).to_string();
+            shown == subject
         });
         let same: Vec<_> = same.cloned().collect();
         match (same.is_empty(), used.next()) {

@@ -22,6 +22,10 @@ pub(super) fn build(release: &Release<'_>) -> anyhow::Result<Vec<PathBuf>> {
     for archive in release.built(&prefix, ".tar.gz")? {
         let name = file_name(&archive)?;
         let target = name.trim_start_matches(&prefix).trim_end_matches(".tar.gz");
+        // A container image lies beside the archives.
+        if target.starts_with("image-") {
+            continue;
+        }
         write_source(
             &mut formula,
             System::named(target)?,

@@ -10,7 +10,7 @@ const language = "Object Function Error EvalError RangeError ReferenceError Synt
 const platform = "queueMicrotask DOMException btoa atob performance console setTimeout setInterval setImmediate clearTimeout "
   + "clearInterval clearImmediate structuredClone AbortSignal AbortController TextEncoder TextDecoder crypto URL URLSearchParams";
 const ours = "tools ToolError artifacts emit search describe servers store budget input callTool llm callMCPTool discoverMCPTools searchTools "
-  + "getToolSchema listServers";
+  + "getToolSchema listServers skills saveSkill saveTool save_tool workspace";
 const allowed = new Set(`${language} ${platform} ${ours}`.split(" "));
 const found: string[] = [];
 for (let o = globalThis; o !== null && o !== Object.prototype; o = Object.getPrototypeOf(o)) {

@@ -7,7 +7,8 @@ const allowed: Record<string, string> = {
   "crypto.subtle": "digest",
   store: "get set",
   llm: "ask map think",
-  budget: "calls callsRemaining elapsedMs llm remainingMs",
+  budget: "calls callsRemaining elapsedMs llm remaining remainingMs",
+  workspace: "list read readBytes remove write",
   performance: "mark measure now timeOrigin toJSON",
   tools: "shop probe",
   servers: "shop probe",
@@ -18,7 +19,7 @@ for (const [name, members] of Object.entries(allowed)) {
   const known = new Set(members.split(" "));
   for (const key of Reflect.ownKeys(path(name))) if (!known.has(String(key))) found.push(`${name}.${String(key)}`);
 }
-const functions = [search, describe, callTool, llm.ask, llm.think, llm.map, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
+const functions = [search, describe, callTool, llm.ask, llm.think, llm.map, saveSkill, workspace.read, workspace.write, workspace.list, workspace.remove, budget.remaining, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
   structuredClone, setTimeout, setInterval, setImmediate, clearTimeout, queueMicrotask, atob, btoa, store.get, store.set,
   console.log, tools.shop.list_customers.raw];
 for (const f of functions) {

@@ -10,9 +10,9 @@ use crate::background::Background;
 use crate::command;
 use crate::tools::{self, Profile};
 
-/// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. It had
-/// 96.8 MiB, of which the machine code of the guests was 49, before skills, models, budgets, pins, redaction and the shared
-/// gateway, which were not measured apart. The goal is 90 MiB.
+/// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. It has
+/// 102.2 MiB, 5.4 more than before skills, models, budgets, pins, redaction and the shared gateway; some 49 are machine code of
+/// the guests. The goal is 90 MiB.
 const EXECUTABLE_BYTES_MAX: u64 = 104 << 20;
 
 /// Builds the product.

@@ -1,7 +1,7 @@
 # attack: lists every global name, looking for one that is not documented
 # property: S06
 # expect: value []
-ours = "tools search describe servers input store artifacts emit ToolError call_tool acall_tool budget"
+ours = "tools search describe servers input store artifacts emit ToolError call_tool acall_tool budget skills save_skill workspace"
 seeds = (
     "call_mcp_tool discover_mcp_tools get_tool_schema search_tools llm runtime mcp_servers LOADED_MCP_SERVERS "
     "mcp_shop mcp_probe save_tool MCPError list_servers call_mcp_tool_sync"
